@@ -17,7 +17,11 @@ from benchrunner.process import interrupts as interrupts
 from benchrunner.runs import predicting as predicting
 from benchrunner.runs.ensembles import Answered as Answered, answer as answer
 from benchrunner.runs.fit_orders import FitAnswer as FitAnswer, FitOrder as FitOrder
-from benchrunner.runs.folder import RunFolder as RunFolder, find_run as find_run
+from benchrunner.runs.folder import (
+    RunFolder as RunFolder,
+    find_run as find_run,
+    read_prediction as read_prediction,
+)
 from benchrunner.runs.local_executor import Local as Local
 from benchrunner.runs.predicting import predict as predict
 from benchrunner.runs.runner import Runner as Runner
@@ -31,7 +35,6 @@ from benchrunner.studies import (
     planning as planning,
     study as study,
 )
-from benchrunner.studies.answered_rows import AnsweredRows as AnsweredRows
 from benchrunner.studies.backbones_by_tasks import compared as compared
 from benchrunner.studies.cells import CellResult as CellResult
 from benchrunner.studies.kept.kept_results import read_study as read_study, result_of_runs as result_of_runs

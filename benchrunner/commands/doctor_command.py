@@ -54,8 +54,8 @@ def _print(diagnosis: Diagnosis) -> None:
         print_line(f"kernels: {described(diagnosis.kernels)}")
         for note in diagnosis.kernels.notes:
             print_line(f"      {note}")
-    if diagnosis.absent:
-        print_line(diagnosis.absent)
+    if diagnosis.not_used:
+        print_line(diagnosis.not_used)
     for part in diagnosis.set_aside:
         print_line(f"WRONG: {part.text}")
         print_line(f"       Correct this if '{part.plugin}' is yours; else reinstall or uninstall its distribution.")

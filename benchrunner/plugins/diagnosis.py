@@ -31,7 +31,7 @@ class Diagnosis:
     """Plugins, or parts of them, that could not be used."""
     contests: tuple[str, ...]
     """What to do about each name that several plugins offer."""
-    absent: str
+    not_used: str
     """Which installed plugins are not used, and why; empty if all are."""
     workspace: Workspace
     kernels: Kernels | None
@@ -41,14 +41,10 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
-        return {
-            "python": self.python,
-            "versions": self.versions,
-            "devices": self.devices,
+        facts = dict(vars(self))
+        del facts["workspace"], facts["capability"]
+        return facts | {
             "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
-            "set_aside": self.set_aside,
-            "contests": self.contests,
-            "not_used": self.absent,
             "kernels": self.kernels
             and {"name": self.kernels.name, "operators": self.kernels.operators, "notes": self.kernels.notes},
             "data": self.workspace.data,
@@ -73,7 +69,7 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         plugins=tuple(plugins.loaded),
         set_aside=tuple(plugins.set_aside),
         contests=tuple(plugins.contests),
-        absent=f"{note_on_choice()} {note_on_libraries()}".strip(),
+        not_used=f"{note_on_choice()} {note_on_libraries()}".strip(),
         workspace=workspace,
         kernels=plugins.kernels,
         capability=torch.backends.cpu.get_cpu_capability(),

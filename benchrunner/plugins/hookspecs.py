@@ -283,7 +283,7 @@ def register_commands(cli: Commands) -> None:
     `arguments.plugins` is everything that plugins offer. A command that builds backbones for studies has `estimate`
     too: it receives the same arguments, changes nothing, and returns what is left to do, which `compare --study NAME
     --dry-run` shows; study files run no command without it. `cli.add_parser("hello", help="say hello",
-    module="mine.hello")` imports a module when its command is chosen, and not before: the module has
+    module="mine.hello")` imports a module when its command is chosen: the module has
     `add_options(parser)`, `run(arguments)` and, if wanted, `estimate(arguments)`.
 
     from benchrunner import CommandEstimate, hookimpl
@@ -332,7 +332,7 @@ def read_study(
 @hookspec
 def prepare_study(study: Any, runner: Any) -> Callable[[bool], None] | None:
     """Check what must be built before the fits of a `Study`, such as the backbones of its systems, and return the
-    function that builds it: with True, it shows its progress. What is built already stays. None: nothing is to do.
+    function that builds it; True shows progress. What is built already stays. None: nothing is to do.
 
     from benchrunner import hookimpl, print_note
 
@@ -349,8 +349,8 @@ def prepare_study(study: Any, runner: Any) -> Callable[[bool], None] | None:
 
 @hookspec
 def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None:
-    """Print what a `Study` would run with a `Runner`, and run nothing (`--dry-run`). `jobs` is the number of fits at
-    the same time, None for the number that the local executor would choose. `as_json` asks for JSON.
+    """Print what a `Study` would run with a `Runner` (`--dry-run`). `jobs` is the number of fits at the same time, None
+    for that of the local executor.
 
     from benchrunner import hookimpl, print_line
 
@@ -364,7 +364,7 @@ def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None
 
 @hookspec(firstresult=True)
 def compare_systems(result: Any) -> Any:
-    """Return the `entries.Statistics` of a `Result`, with intervals and tests; None leaves them to other plugins.
+    """Return the `entries.Statistics` of a `Result`; None leaves them to other plugins.
 
     from benchrunner import hookimpl
     from benchrunner.results import entries, intervals
@@ -378,10 +378,22 @@ def compare_systems(result: Any) -> Any:
     """
 
 
+@hookspec
+def describe_study(result: Any) -> Iterable[str]:  # type: ignore[empty-body]
+    """Say how the fits of a `Result` were made, for the notes below its table.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def describe_study(result):
+        return ["fitted with care"]
+    """
+
+
 @hookspec(firstresult=True)
 def write_table(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None:
-    """Write the table of a study in a format of `compare --format`; None leaves it to other plugins. `table` is a
-    `comparison.Layout` of the `result`, and `notes` are the lines below it.
+    """Write the table of a study in a format of `compare --format`; None leaves it to other plugins. `table` is
+    the `comparison.Layout`, and `notes` are the lines below it.
 
     from benchrunner import hookimpl
 
@@ -396,9 +408,9 @@ def write_table(form: str, table: Any, notes: Sequence[str], result: Any) -> str
 
 @hookspec
 def read_value(kind: str, name: str, plugins: Any) -> Any:
-    """Read what a name means that no plugin offers, such as the path of a file; None leaves it to other plugins. `kind`
-    is what is asked for: `task`, `leaderboard` or another kind. Fits and studies keep the name of the value, which this
-    hook must understand as well, also in a worker process.
+    """Read what a name means that no plugin offers, such as a file's path; None leaves it to other plugins. `kind` is
+    `task`, `leaderboard` or another kind. Fits and studies keep the name of the value, which this hook must understand,
+    also in a worker process.
 
     from pathlib import Path
 

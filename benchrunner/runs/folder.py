@@ -293,7 +293,10 @@ def write_prediction(folder: Path, prediction: Prediction, record: Record, lines
 
 
 def read_prediction(folder: Path) -> Prediction:
-    """Read what a prediction answers; raise a `RequestError` if the file is missing, damaged or of another folder."""
+    """Read what a prediction answers.
+
+    Raises a `DamagedFile` if the file is missing, damaged or of another folder.
+    """
     path = folder / "prediction.json"
     prediction = _read(Prediction, path)
     if prediction is None:
@@ -325,7 +328,7 @@ def parse_answers(lines: Sequence[str]) -> list[Any]:
 
 
 def find_run(runs: Path, reference: str) -> RunFolder:
-    """Find a run by its id, by an unambiguous beginning of the id, or by its folder."""
+    """Find a run by its id, an unambiguous beginning of it, or its folder."""
     name = reference.removeprefix("run:")
     folder = Path(name).resolve()
     if name and (folder / "fit.json").is_file():

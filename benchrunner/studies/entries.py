@@ -6,7 +6,7 @@ All formats are views of these: none computes on its own.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, final
@@ -60,7 +60,7 @@ class MeanRank:
     """Whether no other system's interval lies below: the system may have the lowest mean rank."""
 
 
-def _nothing(result: Any, shown: int) -> list[str]:
+def _nothing(result: Any, shown: int = 0) -> list[Any]:
     return []
 
 
@@ -82,16 +82,14 @@ class Statistics:
     """The mean rank of each system or arm over the tested columns in which all that are ranked have figures."""
     trials: Mapping[Place, Sequence[float]] = field(default_factory=dict)
     """The best score to expect of 1, 2, ... trials, which are grid points with the mean over their finished fits."""
-    few_clusters: Mapping[str, str] = field(default_factory=dict)
-    """Column -> what is said of its rows, where they are of few clusters."""
-    absent: Mapping[Place, str] = field(default_factory=dict)
-    """Why there is no interval over examples, or no test."""
-    unclear: Mapping[str, str] = field(default_factory=dict)
-    """Column with unclear tests -> the difference from which these are likely to show one, in words."""
     caveats: tuple[str, ...] = ()
     """Where other seeds may reverse what the tests say."""
     say: Callable[[Any, int], list[str]] = field(default=_nothing, repr=False, compare=False)
     """Says what the tests of a `Result` show, in sentences that name so many differences."""
+    notes: Callable[[Any], Iterable[str]] = field(default=_nothing, repr=False, compare=False)
+    """Says what a reader of the intervals and tests of a `Result` must know."""
+    series: Callable[[Any], Iterable[Mapping[str, Any]]] = field(default=_nothing, repr=False, compare=False)
+    """Returns the lines of a `Result` that is a figure, each with lists of places and figures that a plot can draw."""
 
     def by_pair(self) -> dict[tuple[str, str], dict[str, Pair]]:
         """Map each two systems that are compared to their tests by column."""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.fits.cost import Cost
 from benchrunner.metrics import Score
+from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.answered_rows import AnsweredRows
 from benchrunner.studies.cells import CellResult, Figure, different_fits
 from benchrunner.studies.entries import NO_TERM, Entry, Statistics
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds, ReadOnce
 from benchrunner.studies.study import Column, Place, Study
-from benchrunner.tasks.task import Task, Term
+from benchrunner.tasks.task import Term
 
 if TYPE_CHECKING:
     import pandas
@@ -118,13 +118,20 @@ class Result:
             return Figure.absent("the study is not complete: repeat its command")
         return cell.figures.get(column.term(cell.cell.task)) or Figure.absent("no fit finished")
 
+    @property
+    def plugins(self) -> Plugins | None:
+        """The plugins that compare and describe the systems; None if the result was made without a runner."""
+        for runner in (self.runner, *(cell.runner for cell in self.cells)):
+            if runner is not None:
+                return runner.plugins
+        return None
+
     @cached_property
     def statistics(self) -> Statistics:
         """Intervals of the figures, and tests between systems, by the plugin that compares; computed on first use."""
         statistics = self.given_statistics
-        for runner in (self.runner, *(cell.runner for cell in self.cells)):
-            if statistics is None and runner is not None:
-                statistics = runner.plugins.hook.compare_systems(result=self)
+        if statistics is None and self.plugins is not None:
+            statistics = self.plugins.hook.compare_systems(result=self)
         return statistics or Statistics()
 
     @cached_property
@@ -281,28 +288,6 @@ class Result:
         for cost in self.costs:
             row = Entry(cost.system, cost.quantity, Figure.absent(cost.note)).row()
             yield row | {"score": cost.value, "low": cost.low, "high": cost.high, "unit": cost.unit}
-
-    def rows(self, task: str | None = None, split: str | None = None) -> pandas.DataFrame:
-        """Return the rows of a dev split with their texts, gold, and the answers of every system and restart.
-
-        `task` may be left out if the study has one task; `split` is by default the task's first dev split. The columns
-        `SYSTEM seed N` have the answers of the chosen grid point, and `SYSTEM right` the share of its restarts that
-        are right. This is how to see the rows that only one of two systems gets right:
-        `rows[(rows["A right"] == 1) & (rows["B right"] == 0)]`.
-        """
-        chosen = self._task(task)
-        cells = [self.of(system, chosen.name) for system in self.study.names]
-        return AnsweredRows.kept(cells, split or chosen.named("dev")[0]).frame()
-
-    def _task(self, name: str | None) -> Task:
-        """Return the task of the study with this name; None means its only task."""
-        names = [task.name for task in self.study.tasks]
-        if name is None and len(names) > 1:
-            raise RequestError(f"Say which task: this study has {', '.join(names)}.")
-        for task in self.study.tasks:
-            if name in (None, task.name, task.name.rpartition("/")[2]):
-                return task
-        raise UnknownName("task", str(name), names, where="in this study")
 
 
 def _mean(parts: Mapping[str, Figure | None]) -> Figure:

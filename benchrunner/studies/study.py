@@ -238,17 +238,6 @@ class Study:
         """
         return self.contrasts or tuple((name, other) for other, name in itertools.combinations(self.compared, 2))
 
-    def points(self, name: str, other: str) -> list[tuple[float | None, str, str]]:
-        """List the places that two series both have, with their systems there; nothing for what is no series."""
-        ours, theirs = self.lines.get(name, {}), self.lines.get(other, {})
-        return [(at, system, theirs[at]) for at, system in ours.items() if at in theirs]
-
-    def place(self, at: float | None, cell: Cell | None) -> float | None:
-        """Return where the point of a cell stands on the axis: at the training rows of its fits, or at `System.at`."""
-        if self.axis != TRAINING_ROWS or cell is None or not cell.candidates:
-            return at
-        return cell.candidates[0].rows
-
     @property
     def compared(self) -> tuple[str, ...]:
         """Names of what is compared without contrasts: the arms, or else the series and the systems without one."""

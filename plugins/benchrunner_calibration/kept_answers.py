@@ -9,9 +9,10 @@ from typing import Any, final
 import numpy as np
 
 from benchrunner import FitError, Rows, Task, Undefined
-from benchrunner.results import AnsweredRows, CellResult, Fit, Runner, predicting
+from benchrunner.results import CellResult, Fit, Runner, predicting
 from benchrunner_calibration.label_answers import SMALLEST, LabelAnswers
 from benchrunner_calibration.measures import Units
+from benchrunner_statistics import AnsweredRows
 
 PROBABILITIES = "probabilities"
 """Name of the figure of `Problem.extra_figures` with the probabilities of a row's labels."""

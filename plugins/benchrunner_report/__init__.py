@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from benchrunner import Commands, hookimpl, named_by_stub
@@ -20,9 +20,18 @@ def register_commands(cli: Commands) -> None:
 
 
 @hookimpl
+def describe_study(result: Result) -> Iterable[str]:
+    from benchrunner_report.captions import caption
+
+    return caption(result)
+
+
+@hookimpl
 def write_table(form: str, table: comparison.Layout, notes: Sequence[str], result: Result) -> str | None:
-    from benchrunner_report.table_formats import WRITERS, as_latex
+    from benchrunner_report.table_formats import as_html, as_latex, as_markdown
 
     if form == "latex":
         return as_latex(table, notes, result)
-    return WRITERS[form](table, notes) if form in WRITERS else None
+    if form == "markdown":
+        return as_markdown(table, notes)
+    return as_html(table, notes) if form == "html" else None

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner.results import AnsweredRows
 from benchrunner_kinds import iob_tags
 from benchrunner_report.drawings.svg import TINY
 from benchrunner_report.grading import Grading
 from benchrunner_report.visible_text import visible
+from benchrunner_statistics import AnsweredRows
 
 MOST_ROWS = 300
 """Largest number of rows of one task in a report."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner.results import AnsweredRows
+from benchrunner_statistics import AnsweredRows
 
 DISTANCE = "from gold"
 """The unit of grades that are distances."""

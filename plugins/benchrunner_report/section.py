@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from benchrunner import BenchrunnerError, Metric, Task, Term
-from benchrunner.results import AnsweredRows, CellResult, Result, entries
+from benchrunner.results import CellResult, Result, entries
 from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.drawings.matrix import Matrix
 from benchrunner_report.fit_figures import Curve, GridPoint, grid_points, mean_curve
 from benchrunner_report.grading import graded
 from benchrunner_report.slices import Slice, confusions, labels_words, slices_by_label
+from benchrunner_statistics import AnsweredRows
 
 
 @final

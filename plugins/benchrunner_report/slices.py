@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, final
 
-from benchrunner.results import AnsweredRows
 from benchrunner_report.drawings.matrix import Entry, Matrix
 from benchrunner_report.grading import Grading
+from benchrunner_statistics import AnsweredRows
 
 MOST_LABELS = 12
 """Largest number of labels for which a report shows a confusion matrix and grades by label."""

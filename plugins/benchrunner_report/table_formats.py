@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from benchrunner.results import Result, Study, comparison
@@ -170,7 +170,3 @@ def _html_cells(line: comparison.Line, below: Iterable[comparison.Line]) -> Iter
 def _html(text: str) -> str:
     """Escape a text of one or several lines."""
     return "<br>".join(html.escape(" ".join(line.split())) for line in text.split("\n"))
-
-
-WRITERS: Mapping[str, Callable[[comparison.Layout, Iterable[str]], str]] = {"markdown": as_markdown, "html": as_html}
-"""Format -> the function that writes a table with its notes."""

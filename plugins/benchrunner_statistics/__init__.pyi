@@ -1,5 +1,6 @@
 """The public names of `benchrunner_statistics`, each with its module."""
 
+from benchrunner_statistics.answered_rows import AnsweredRows as AnsweredRows
 from benchrunner_statistics.corrections import holm as holm
 from benchrunner_statistics.differences import agreeing as agreeing
 from benchrunner_statistics.example_intervals import (

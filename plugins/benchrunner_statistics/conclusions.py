@@ -238,12 +238,3 @@ def listed(names: Iterable[str], separator: str = ", ") -> str:
         shown += 1
     rest = len(names) - shown
     return separator.join(names[:shown]) + (f" and {rest} more" if rest else "")
-
-
-def unclear(tests: Tests) -> dict[str, str]:
-    """Map columns with unclear tests to the difference from which these are likely to show one, in words."""
-    of_columns = dict[str, list[pairs.Pair]]()
-    for pairing, test in tests.items():
-        if not test.is_clear:
-            of_columns.setdefault(pairing.column, []).append(test)
-    return {column: seen_from(detectable(of_column)) for column, of_column in of_columns.items()}

@@ -6,17 +6,20 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import fmean
 
 from benchrunner import BenchrunnerError, Term, Undefined, gold_rows
 from benchrunner.engine import first_line, metrics
 from benchrunner.results import CellResult, Result, Study, entries, pairs, predicting, study as parts
-from benchrunner_statistics.conclusions import caveats, conclusions, unclear
+from benchrunner_statistics.conclusions import caveats, conclusions
 from benchrunner_statistics.differences import corrected_differences, shares
 from benchrunner_statistics.example_intervals import FEW_CLUSTERS, expected_best, interval_of_scored
 from benchrunner_statistics.paired_tests import Side, chance_of_better
 from benchrunner_statistics.ranks import mean_ranks, ranks
 from benchrunner_statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
+from benchrunner_statistics.series import lines
+from benchrunner_statistics.study_notes import study_notes
 
 Place = parts.Place
 
@@ -45,22 +48,22 @@ def study_statistics(result: Result) -> entries.Statistics:
             intervals[place] = interval_of_scored(scored[place])
         except (BenchrunnerError, ValueError) as reason:
             absent[place] = first_line(reason)
-    few_clusters = {}
+    few_clusters = []
     for place, of_place in scored.items():
         units = of_place[0].clusters
         if units is not None and effective_number(units) < FEW_CLUSTERS:
-            name = cells[place].cell.task.clusters
-            few_clusters[place[1]] = (
-                f"the {len(units):,} rows are of {int(units.max()) + 1} different values of '{name}'; "
-                "intervals and tests ask about others, of which so few tell little"
+            said = (
+                f"the {len(units):,} rows are of {int(units.max()) + 1} different values of "
+                f"'{cells[place].cell.task.clusters}'; intervals and tests ask about others, "
+                "of which so few tell little"
             )
+            few_clusters.append((said, place[1]))
     sides = _sides(study, scored)
     earlier = [_sides(study, _first_restarts(scored, cells, number)) for number in study.looks[:-1]]
     pairings = list(_pairings(study, sides))
     tests, family, untested = _tests(study, cells, [*earlier, sides], pairings)
     of_columns = {} if study.contrasts else _ranks(study, sides, tests)
     means = _mean_ranks(sides, of_columns)
-    absent |= untested
     return entries.Statistics(
         intervals,
         tests,
@@ -68,24 +71,25 @@ def study_statistics(result: Result) -> entries.Statistics:
         of_columns,
         means,
         trials,
-        few_clusters,
-        absent,
-        unclear=unclear(tests),
         caveats=tuple(caveats(study, tests)),
         say=conclusions,
+        series=lines,
+        notes=partial(study_notes, few_clusters, absent | untested),
     )
 
 
 def _pairings(study: Study, sides: Mapping[Place, Side]) -> Iterator[pairs.Pairing]:
-    """Yield which systems or arms are compared in which columns."""
-    places = []
-    for pair in study.pairs:
-        places += study.points(*pair) or [(None, *pair)]
+    """Yield which systems or arms are compared in which columns; two series are compared where both have a point."""
+    systems = []
+    for name, other in study.pairs:
+        ours, theirs = study.lines.get(name, {}), study.lines.get(other, {})
+        points = [(ours[at], theirs[at]) for at in ours if at in theirs]
+        systems += points or [(name, other)]
     for column in study.columns:
         if not column.is_tested:
             continue
-        for _, system, other in places:
-            pairing = pairs.Pairing(system, other, column.name)
+        for pair in systems:
+            pairing = pairs.Pairing(*pair, column.name)
             if sides.keys() >= set(pairing.places):
                 yield pairing
 

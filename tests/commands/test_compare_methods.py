@@ -8,7 +8,7 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.results import Computing, Runner, StudyOptions, read_study, run_study
 from benchrunner.runs.predicting import predict
-from benchrunner_statistics import paired_test
+from benchrunner_statistics import AnsweredRows, paired_test
 from benchrunner_statistics.corrections import directional
 from command_line import Shell
 
@@ -42,8 +42,9 @@ def test_each_method_has_the_row_it_has_alone(shell: Shell) -> None:
     made = runner(shell)
     result = read_study(together["kept_as"], made)
     metric = result.study.tasks[0].metrics[0]
-    gold = result.rows()["gold"].tolist()
-    answers = [result.rows()[f"{name} seed 0"].tolist() for name in NAMES[:2]]
+    rows = AnsweredRows.of_result(result)
+    gold = rows.gold or []
+    answers = [rows.answers[name][0] for name in NAMES[:2]]
     answers.append(predict(result.of(NAMES[2], "mine/mood").restarts[0], "dev", made).answers)
     tests = [paired_test(metric, gold, [own], [answers[0]]) for own in answers[1:]]
     tested = dict(zip(NAMES[1:], tests, strict=True))

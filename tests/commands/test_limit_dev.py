@@ -10,6 +10,7 @@ from benchrunner import RequestError, Workspace
 from benchrunner.fits.computing import Computing
 from benchrunner.results import Runner, Study, StudyOptions, compared, read_study, run_study
 from benchrunner.tasks.row_sample import sample
+from benchrunner_statistics import AnsweredRows
 from command_line import Shell
 from inline import mood
 
@@ -42,7 +43,7 @@ def test_scores_are_those_of_the_drawn_rows(shell: Shell) -> None:
     made = runner(shell)
     for all_rows, limited in zip(whole["cells"], few["cells"], strict=True):
         assert [fit["id"] for fit in limited["fits"]] == [fit["id"] for fit in all_rows["fits"]]
-        rows = read_study(whole["kept_as"], made).rows()
+        rows = AnsweredRows.of_result(read_study(whole["kept_as"], made)).frame()
         if all_rows["method"] != "majority":
             answers = rows[f"{all_rows['system']} seed 0"]
             right = [answer == gold for answer, gold in zip(answers, rows["gold"], strict=True)]
@@ -56,7 +57,7 @@ def test_scores_are_those_of_the_drawn_rows(shell: Shell) -> None:
     assert [cell.figures for cell in again.cells] == [
         cell.figures for cell in run_study(kept_all(again.study), made).cells
     ]
-    assert len(again.rows()) == 10
+    assert len(AnsweredRows.of_result(again).rows) == 10
 
 
 def test_tables_and_reports_say_so(shell: Shell) -> None:
@@ -98,7 +99,7 @@ def test_the_rows_of_dev_are_the_same_for_all_seeds(shell: Shell) -> None:
     made = runner(shell)
     rows = made.planner.rows(shell.plugins.tasks.find("mood"), "dev").table
     drawn = sample(rows.column("label").to_pylist(), 6, seed=0)
-    seen = read_study(few["kept_as"], made).rows()
+    seen = AnsweredRows.of_result(read_study(few["kept_as"], made)).frame()
     assert seen["a"].tolist() == rows.take(drawn).column("a").to_pylist()
     assert any("scored on 6 random rows of 24 only" in note for note in few["notes"])
 

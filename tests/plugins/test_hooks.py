@@ -39,7 +39,7 @@ from benchrunner_submit import Answers
 from benchrunner_submit.submission_files.checking import find_faults
 from benchrunner_submit.submission_files.writing import write_answers
 from inline import QUICK, files, mood, own, runner
-from made_results import made_result
+from made_results import made_result, said_below
 
 SIGNATURES = {
     "register_tasks": "() -> Iterable[Task]",
@@ -58,6 +58,7 @@ SIGNATURES = {
     "prepare_study": "(study: Any, runner: Any) -> Callable[[bool], None] | None",
     "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
     "compare_systems": "(result: Any) -> Any",
+    "describe_study": "(result: Any) -> Iterable[str]",
     "write_table": "(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
@@ -149,6 +150,11 @@ def test_the_documented_comparison_gives_intervals() -> None:
     statistics = documented("compare_systems").compare_systems(result)
     table = comparison.layout(replace(result, given_statistics=statistics), comparison.NOTHING_PUBLISHED)
     assert "93.1 ± 1.2 [93.1, 93.1]" in table.lines[0].cells[-1]
+
+
+def test_the_documented_description_stands_among_the_notes(tmp_path: Path) -> None:
+    described = runner(tmp_path, describe_study=documented("describe_study").describe_study)
+    assert "fitted with care" in said_below(replace(made_result([mood()], ["a"]), runner=described), "about")
 
 
 def test_the_documented_table_has_a_row_for_each_line() -> None:

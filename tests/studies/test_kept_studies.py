@@ -25,6 +25,7 @@ from benchrunner.results import (
 from benchrunner.studies.kept.keeper import check_name, derived_name
 from benchrunner.studies.kept.kept_study import KeptCell, find_study
 from benchrunner.studies.result import Result
+from benchrunner_statistics import AnsweredRows
 from chancy import Chancy, chancy
 from inline import mood, plugins, runner
 
@@ -77,7 +78,10 @@ def test_rows_are_read_from_the_folder_that_the_study_used(tmp_path: Path) -> No
     result = run_study(small(made), made, keep_as="first")
     bare = Workspace(made.workspace.runs, tmp_path / "cache")
     read = read_study("first", Runner(made.plugins, bare, Computing("cpu")))
-    assert read.rows().equals(result.rows()) and read.statistics == result.statistics
+    assert (
+        AnsweredRows.of_result(read).frame().equals(AnsweredRows.of_result(result).frame())
+        and read.statistics == result.statistics
+    )
     own = replace(bare, data=tmp_path / "own")
     readers = [read_study("first", Runner(made.plugins, asked, Computing("cpu"))).runner for asked in (bare, own)]
     assert [reader and reader.workspace.data for reader in readers] == [made.workspace.data, own.data]

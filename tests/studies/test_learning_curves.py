@@ -1,6 +1,7 @@
 """Learning curves over training rows: their systems, samples, tests, table, and what is refused."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,13 @@ def test_tests_are_between_equal_numbers_of_rows_only(finished: tuple[Result, Ru
     assert not finished[0].statistics.ranks
 
 
+def test_series_are_tested_where_both_have_points(finished: tuple[Result, Runner]) -> None:
+    study = finished[0].study
+    systems = tuple(system for system in study.systems if system.name not in ("quick (8 rows)", "slow (all rows)"))
+    some = replace(finished[0], study=replace(study, systems=systems))
+    assert [pairing[:2] for pairing in some.statistics.tests] == [("slow (40 rows)", "quick (40 rows)")]
+
+
 def test_a_single_line_is_not_compared_with_itself() -> None:
     assert curve(names=("quick",)).pairs == ()
 
@@ -95,8 +103,6 @@ def test_a_single_line_is_not_compared_with_itself() -> None:
 def test_series_are_compared_with_one_of_them() -> None:
     study = curve(names=("a/quick", "b/slow", "c/late"))
     assert compared_with(study, "slow").pairs == (("a/quick", "b/slow"), ("c/late", "b/slow"))
-    (place,) = study.points("b/slow", "c/late")[:1]
-    assert place == (8, "b/slow (8 rows)", "c/late (8 rows)")
 
 
 def test_the_table_has_lines_down_and_rows_across(finished: tuple[Result, Runner]) -> None:

@@ -15,7 +15,6 @@ import finished_studies
 from benchrunner import ACCURACY, Metric, Regress, Score
 from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.runs.predicting import NO_BETTER, flags_of
-from benchrunner.studies.answered_rows import right_answers
 from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.footnotes import footnotes
 from chancy import Chancy, compare_rates
@@ -152,14 +151,6 @@ def test_only_a_distance_below_that_of_the_majority_is_better(mae: float, baseli
 def test_an_error_without_a_baseline_is_not_flagged() -> None:
     assert flags_of([1.0, 2.0], Regress(0, 5), {"mae": Score(0.3)}, lambda: {"mae": Score(None)}, MAE) == ()
     assert flags_of([1.0, 2.0], Regress(0, 5), {"mae": Score(None)}, lambda: {"mae": Score(None)}, MAE) == (NO_BETTER,)
-
-
-def test_answers_without_distance_are_right() -> None:
-    number = replace(task("made/number", "regress"), metrics=(MAE,))
-    rule = right_answers(number, [1.0, 2.0])
-    assert rule.rule == "An answer is right if its mae is the lowest possible."
-    assert rule.judge([1.0, 2.5]) == [True, False]
-    assert rule.grades([1.0, 2.5]) == [0.0, -0.5]
 
 
 def test_a_gain_is_more_where_less_is_better() -> None:

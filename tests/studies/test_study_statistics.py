@@ -41,7 +41,7 @@ def test_statistics_use_all_restarts_of_the_chosen_point(tmp_path: Path) -> None
     assert result.figures[PLACE].over_restarts == restart_interval([8 / 24, 16 / 24, 24 / 24], limits=(0.0, 1.0))
     assert statistics.tests == {}
     assert len(statistics.trials[PLACE]) == 2, "a trial is a grid point with its restarts"
-    assert statistics.absent == {}
+    assert list(statistics.notes(result)) == []
 
 
 def test_deleted_data_leaves_a_reason(tmp_path: Path) -> None:
@@ -49,9 +49,10 @@ def test_deleted_data_leaves_a_reason(tmp_path: Path) -> None:
     result = study(made, backbones=("words",))
     shutil.rmtree(tmp_path / "data")
     again = chancy_runner(made)
-    statistics = replace(result, cells=tuple(replace(cell, runner=again) for cell in result.cells)).statistics
-    assert statistics.intervals == {}
-    assert "mine/mood" in statistics.absent[PLACE]
+    without = replace(result, cells=tuple(replace(cell, runner=again) for cell in result.cells))
+    assert without.statistics.intervals == {}
+    [said] = without.statistics.notes(without)
+    assert said.startswith("no interval for words on mine/mood accuracy, ") and "No data for mine/mood" in said
 
 
 def chancy_runner(made: Runner) -> Runner:

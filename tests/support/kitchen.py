@@ -236,6 +236,7 @@ def staged(kitchen: Kitchen, *words: str) -> tuple[int, str, str]:
     kitchen.plugins = discover(
         extra=[
             METHODS,
+            REPORT,
             STATISTICS,
             STUDIES,
             ("own", own(register_tasks=[mood(), labelled_test()], register_backbones=[tiny_family()])),

@@ -3,10 +3,10 @@
 from benchrunner.fits.cost import Cost, prefixed
 from benchrunner.leaderboards.published_choice import PublishedChoice, choose_published
 from benchrunner.studies.codes import WARNINGS, code_of, coded
-from benchrunner.studies.comparison.facts import facts
-from benchrunner.studies.comparison.footnotes import grouped
+from benchrunner.studies.comparison.facts import facts, titles
+from benchrunner.studies.comparison.footnotes import grouped, where
 from benchrunner.studies.comparison.formats import as_text
-from benchrunner.studies.comparison.json_values import as_json, series
+from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from benchrunner.studies.comparison.table import Layout, Line, Shown
 
@@ -27,5 +27,6 @@ __all__ = [
     "grouped",
     "layout",
     "prefixed",
-    "series",
+    "titles",
+    "where",
 ]

@@ -7,15 +7,15 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from benchrunner.features.kernels import gain_of_kernels
 from benchrunner.leaderboards.published_choice import PublishedChoice
+from benchrunner.studies.cells import CellResult
 from benchrunner.studies.codes import code_of
-from benchrunner.studies.comparison.captions import caption, titles
 from benchrunner.studies.comparison.footnotes import footnotes, grouped
 from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED
 from benchrunner.studies.comparison.legend import legend
 from benchrunner.studies.comparison.table import Shown
 from benchrunner.studies.result import Result
-from benchrunner.studies.study import Study
 
 Kind = Literal["conclusion", "mark", "direction", "about", "cost", "note", "submission"]
 """What a fact is about: who is better and what may reverse this, what marks mean, which metrics are better if lower,
@@ -24,6 +24,8 @@ LINE = 98
 """Characters of a line below a table, after its indentation."""
 SHOWN = 3
 """Number of differences that a sentence names. With three or more systems and tasks down it names one for each."""
+WORTH_KERNELS = 60.0
+"""Seconds of fitting from which a table says what compiled kernels would gain."""
 MOST_LINES = 5
 """Lines below a table in a terminal, unless all notes are asked for."""
 
@@ -56,7 +58,7 @@ def facts(result: Result, published: PublishedChoice = NOTHING_PUBLISHED, shown:
         yield Fact("mark", text)
     for text in _directions(result):
         yield Fact("direction", text)
-    for text in (*_about(result.study), *caption(result, shown)):
+    for text in (*_about(result), *_computed(result, shown)):
         yield Fact("about", text)
     yield from _coded("cost", cost_notes(result))
     if shown.run_ids:
@@ -126,8 +128,10 @@ def _directions(result: Result) -> Iterator[str]:
         yield f"lower is better: {', '.join(metrics)}"
 
 
-def _about(study: Study) -> Iterator[str]:
-    """Yield what a study file says about itself, its published figures and its columns."""
+def _about(result: Result) -> Iterator[str]:
+    """Yield what a study file says about itself, its published figures and its columns, and what plugins say of the
+    study."""
+    study = result.study
     if study.about:
         yield " ".join(study.about.split())
     if study.scale.about:
@@ -146,6 +150,33 @@ def _about(study: Study) -> Iterator[str]:
     for column in study.columns:
         if column.note:
             yield f"{column.name}: {column.note}"
+    if result.plugins is not None:
+        for texts in result.plugins.hook.describe_study(result=result):
+            yield from texts
+
+
+def _computed(result: Result, shown: Shown) -> Iterator[str]:
+    """Yield what the intervals are, or how to see them, and how long the fits took on which machine."""
+    if result.statistics.intervals and shown.intervals:
+        several = any(len(cell.restarts) > 1 for cell in result.cells)
+        restarts = ", for these restarts; the interval over restarts is in --format json"
+        yield f"[95 %] is the interval over examples{restarts if several else ''}"
+    elif result.statistics.intervals:
+        yield "intervals of 95 %: --intervals, or --long with all metrics"
+    computing = result.computing
+    if computing and computing.devices:
+        versions = [f"{library} {'/'.join(listed)}" for library, listed in computing.versions.items()]
+        with_versions = f"; {', '.join(versions)}" if versions else ""
+        yield f"{computing.seconds:,.0f} seconds of fitting on {', '.join(computing.devices)}{with_versions}"
+        gain = gain_of_kernels(computing.without_kernels)
+        if gain and computing.seconds >= WORTH_KERNELS:
+            yield gain
+
+
+def titles(cell: CellResult, result: Result) -> str:
+    """Name the columns of a cell."""
+    titles = [column.title for column in result.study.columns if column.name in cell.cell.columns]
+    return ", ".join(dict.fromkeys(titles))
 
 
 def cost_notes(result: Result) -> Iterator[str]:

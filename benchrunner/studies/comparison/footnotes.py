@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
-from benchrunner.studies.cells import Cell, CellResult
+from benchrunner.studies.cells import CellResult
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.entries import Entry
 from benchrunner.studies.intervals import share_interval
 from benchrunner.studies.pairs import Pair
-from benchrunner.studies.planning import fit_epochs, unclear_cells
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
 
@@ -19,8 +18,8 @@ K = TypeVar("K")
 
 
 def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> Iterator[str]:
-    """Yield what the table cannot show: backbones, default methods that learn nothing, lost fits, absent scores and
-    intervals, notes, and the sources of published figures."""
+    """Yield what the table cannot show: backbones, default methods that learn nothing, lost fits, absent scores, notes
+    of cells and of statistics, and the sources of published figures."""
     if not result.study.systems_down:
         for named in result.study.systems:
             if not named.name.startswith(named.backbone):  # a name of a command line that does not say it
@@ -29,85 +28,11 @@ def footnotes(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) ->
         if task.method_reason and result.study.methods == ():
             yield f"{task.name} is answered by '{task.method}': {task.method_reason}"
     yield from _of_cells(result)
-    for said, columns in grouped((said, name) for name, said in result.statistics.few_clusters.items()).items():
-        yield f"{', '.join(columns)}: {said}"
-    yield from _budgets(result)
-    if result.study.looks:
-        yield from _looks(result)
-    without_interval = []
-    for (system, column), reason in result.statistics.absent.items():
-        without_interval.append((reason, f"{system} on {column}"))
-    for reason, places in grouped(without_interval).items():
-        more = f" and {len(places) - 2} more" if len(places) > 2 else ""
-        yield f"no interval for {', '.join(places[:2])}{more}: {reason}"
+    yield from result.statistics.notes(result)
     if not result.study.systems_down:
         shown = [figure for row in task_rows(result, published) for figure in row.published]
         yield from captions(shown)
         yield from published.notes_on_missing(shown)
-
-
-def _looks(result: Result) -> Iterator[str]:
-    """Yield that restarts were added until clear, where that is not reached, and what may spoil the level."""
-    yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
-    seen = [f"{column} ({detectable})" for column, detectable in result.statistics.unclear.items()]
-    if seen:
-        yield f"still not clear: {', '.join(seen)}"
-    waiting = unclear_cells(result)
-    if waiting:
-        yield f"with a larger budget, or none, the same command adds restarts to {', '.join(waiting)}"
-    if result.study.begun_after:
-        yield (
-            f"fits of this study were run before, for {', '.join(result.study.begun_after)}, without these looks: if "
-            "what they showed made you add restarts, false marks are more frequent than 5 %"
-        )
-
-
-def _budgets(result: Result) -> Iterator[str]:
-    """Say what was tried and trained for each system, where grid points may be left out or systems differ in this.
-
-    Fits of several methods are not compared by their number and epochs, nor are restarts that are added until clear.
-    """
-    for column in result.study.columns:
-        cells = dict[str, Cell]()
-        for name in result.study.names if column.is_tested else ():
-            if (name, column.name) in result.cell_at:
-                cells[name] = result.cell_at[name, column.name].cell
-        by_points = len({fit.method for cell in cells.values() for fit in cell.fits}) > 1 or result.study.looks
-        ways = dict[str, None]()
-        budgets = {}
-        for name, cell in cells.items():
-            search, points, epochs = cell.fitting.search, len(cell.candidates), fit_epochs(cell)
-            if search and points > 1:
-                ways[search.by] = None
-            trained = "" if by_points else f", {len(epochs)} fits, {sum(epochs.values()):g} epochs"
-            budgets[name] = f"{points} grid point{'s' * (points > 1)}{trained}"
-        is_equal = len(set(budgets.values())) < 2
-        if is_equal and not ways:
-            continue
-        chosen_by = f"{', '.join(ways)} chose which grid points are trained; " if ways else ""
-        listed = "; ".join(f"{name} {budget}" for name, budget in budgets.items())
-        said = f"{chosen_by}{'trained were' if is_equal else 'the systems had different budgets'}: {listed}"
-        yield f"{column.title}: {said}{_favour(result, column, cells, is_sample=not ways)}"
-
-
-def _favour(result: Result, column: Column, cells: Mapping[str, Cell], *, is_sample: bool) -> str:
-    """Say whom the choice on dev favours, and what to expect of equal numbers of grid points; nothing if of none.
-
-    What a search chose is no sample.
-    """
-    numbers = {len(cell.candidates) for cell in cells.values()}
-    if len(numbers) < 2:
-        return ""
-    least = min(numbers)
-    said = "; the choice on dev favours the system with more grid points, by chance alone"
-    expected = []
-    for name in cells:
-        entry = result.entries[name, column.name]
-        best = (entry.expected or ())[least - 1 : least]
-        expected += [f"{name} {entry.figure.text(value)}" for value in best]
-    if not is_sample or len(expected) < len(cells):
-        return said
-    return f"{said}; to be expected of {least} grid point{'s' * (least > 1)}: {', '.join(expected)}"
 
 
 def _of_cells(result: Result) -> Iterator[str]:

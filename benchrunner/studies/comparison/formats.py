@@ -149,9 +149,9 @@ def as_text(
         return as_csv(result.scores() if long else result.table(every_metric=shown.every_metric))
     table = long_layout(result) if long else layout(result, published, shown)
     text = None
-    if result.runner is not None:
+    if result.plugins is not None:
         notes = [fact.line for fact in facts(result, published, shown)]
-        text = result.runner.plugins.hook.write_table(form=form, table=table, notes=notes, result=result)
+        text = result.plugins.hook.write_table(form=form, table=table, notes=notes, result=result)
     if not isinstance(text, str):
         raise no_writer(form)
     return text

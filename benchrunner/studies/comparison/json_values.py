@@ -40,7 +40,7 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
         "comparisons": list(_comparisons(result)),
         "mean_ranks": result.statistics.mean_ranks,
         "conclusion": " ".join(fact.line for fact in said if fact.kind == "conclusion"),
-        "series": list(series(result)),
+        "series": list(result.statistics.series(result)),
         "computing": result.computing,
         "costs": result.costs,
         "published": list(_published(result, published)),
@@ -163,21 +163,6 @@ def _comparisons(result: Result) -> Iterator[dict[str, Any]]:
             **vars(columns[column].term(result.cell_at[result.study.members(system)[0], column].cell.task)),
             **test.as_json(),
         }
-
-
-def series(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield each line of a figure, as lists that a plot can draw: a line for each column and each series of systems."""
-    for column in result.study.columns:
-        if not column.is_measured:
-            continue
-        for name, systems in result.study.lines.items():
-            line: dict[str, Any] = {"column": column.name, "series": name}
-            for at, system in systems.items():
-                entry = result.entries[system, column.name]
-                line.setdefault("at", []).append(result.study.place(at, entry.cell and entry.cell.cell))
-                for key, value in entry.shown().items():
-                    line.setdefault(key, []).append(value)
-            yield line
 
 
 def _published(result: Result, published: PublishedChoice) -> Iterator[dict[str, Any]]:

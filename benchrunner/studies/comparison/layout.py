@@ -281,7 +281,7 @@ def _what(result: Result, shown: Shown) -> str:
     """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
     mean = "score" if fitting is not None and len(fitting.seeds) == 1 else "mean ± sd"
-    is_compared = result.runner is None or bool(result.runner.plugins.hook.compare_systems.get_hookimpls())
+    is_compared = result.plugins is None or bool(result.plugins.hook.compare_systems.get_hookimpls())
     return f"{mean}{' [95 %]' * (shown.intervals and is_compared)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchrunner.results import Result, Study, comparison, pairs
+from benchrunner.results import Result, Study, pairs
 from benchrunner_report.drawings.charts import Card
 from benchrunner_report.drawings.dots import Dots, dots_chart
 from benchrunner_report.drawings.lines import Line, LineChart
@@ -37,7 +37,7 @@ def _figures(result: Result) -> Iterator[Card]:
     if not axis:
         return
     lines_of = dict[str, list[Line]]()
-    for figure in comparison.series(result):
+    for figure in result.statistics.series(result):
         points = []
         bars = []
         for place, mean, ends in zip(figure["at"], figure["mean"], figure["interval_over_examples"], strict=True):

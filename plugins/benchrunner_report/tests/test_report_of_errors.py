@@ -7,10 +7,11 @@ from pathlib import Path
 
 import finished_studies
 from benchrunner import Metric
-from benchrunner.results import AnsweredRows, Grid, compared, run_study
+from benchrunner.results import Grid, compared, run_study
 from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.drawings.study_charts import _shown_tests
 from benchrunner_report.grading import graded
+from benchrunner_statistics import AnsweredRows
 from finished_studies import finish, task
 
 

@@ -15,18 +15,19 @@ from small_studies import NAMES, small
 import finished_studies
 from benchrunner import Metric
 from benchrunner.command_line.main import main
-from benchrunner.results import AnsweredRows, Result, Runner, read_study
+from benchrunner.results import Result, Runner, read_study
 from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.gathering import Report, gather
 from benchrunner_report.grading import graded
 from benchrunner_report.rendering import rendered
 from benchrunner_report.visible_text import visible
+from benchrunner_statistics import AnsweredRows
 from finished_studies import task
 
 
 def test_differing_rows_are_those_of_the_rows_of_the_result(study: tuple[Result, Runner], report: Report) -> None:
     for part in report.differing:
-        frame = study[0].rows(part.task)
+        frame = AnsweredRows.of_result(study[0], part.task).frame()
         right = [frame[f"{name} right"] > 0.5 for name in NAMES]
         differing = frame[right[0] != right[1]]
         assert [row["d"] for row in part.rows] == sorted((row["d"] for row in part.rows), reverse=True)
@@ -38,7 +39,7 @@ def test_differing_rows_are_those_of_the_rows_of_the_result(study: tuple[Result,
 
 def test_rows_of_numbers_differ_by_their_distance_from_gold(study: tuple[Result, Runner], report: Report) -> None:
     [part] = [part for part in report.differing if part.unit]
-    frame = study[0].rows("made/regress")
+    frame = AnsweredRows.of_result(study[0], "made/regress").frame()
     distances = {}
     for name in NAMES:
         of_seeds = [abs(frame[f"{name} seed {seed}"] - frame["gold"]) for seed in (0, 1, 2)]
@@ -74,7 +75,7 @@ def test_confusion_matrices_are_those_of_scikit_learn(study: tuple[Result, Runne
     sections = {section.task.name: section for section in report.sections}
     assert not sections["made/regress"].confusions and not sections["made/span"].confusions
     for name in ("made/classify", "made/choose", "made/tag"):
-        frame = study[0].rows(name)
+        frame = AnsweredRows.of_result(study[0], name).frame()
         for matrix in sections[name].confusions:
             gold, answers = [], []
             for seed in (0, 1, 2):
@@ -90,7 +91,7 @@ def test_confusion_matrices_are_those_of_scikit_learn(study: tuple[Result, Runne
 
 def test_slices_average_to_the_mean_grade(study: tuple[Result, Runner], report: Report) -> None:
     for section in report.sections:
-        frame = study[0].rows(section.task.name)
+        frame = AnsweredRows.of_result(study[0], section.task.name).frame()
         assert sum(part.rows for part in section.by_label) in (0, 60)
         for name in NAMES if section.by_label else ():
             mean = sum(part.rows * part.means[name] for part in section.by_label) / 60
@@ -122,7 +123,7 @@ def test_one_backbone_shows_the_rows_it_gets_wrong(tmp_path: Path) -> None:
     result, made = small(tmp_path, ("classify",), NAMES[1:])
     report = gather(result, made)
     [part] = report.differing
-    frame = result.rows()
+    frame = AnsweredRows.of_result(result).frame()
     assert {row["n"] for row in part.rows} == set(frame[frame["made/poor right"] <= 0.5]["row"])
     assert "Rows answered wrong" in rendered(report)
 

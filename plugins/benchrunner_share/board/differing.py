@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner.results import AnsweredRows, CellResult
+from benchrunner.results import CellResult
 from benchrunner_report import Disagreement, graded
+from benchrunner_statistics import AnsweredRows
 
 
 @final
@@ -34,12 +35,7 @@ def differing_rows(cells: Sequence[CellResult]) -> Disagreement | str:
     if runner is None:
         return "The metric of this task is not computed from answers."
     rows = runner.planner.rows(task, split)
-    seeds = {}
-    answers = {}
-    for cell in cells:
-        seeds[cell.cell.system] = tuple(fit.seed for fit in cell.restarts)
-        answers[cell.cell.system] = tuple(cell.predicted(fit, split).answers for fit in cell.restarts)
-    answered = AnsweredRows(task, split, rows, task.problem.gold(rows.table), seeds, answers)
+    answered = AnsweredRows.given(cells, split, rows)
     return Disagreement.of(answered, graded(answered))
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner import Metric, Rows, Task
-from benchrunner.results import AnsweredRows, Fit
+from benchrunner.results import Fit
 from benchrunner_share.documents.card_scores import CardScore
 from benchrunner_share.documents.every_eval_ever import SCHEMA, result_id
+from benchrunner_statistics import AnsweredRows
 
 
 @final

@@ -101,11 +101,10 @@ def test_series_are_compared_point_by_point(tmp_path: Path) -> None:
     path = write_study(tmp_path, LINES)
     study = read(path, {}).study
     assert study.contrasts == (("right", "left"), ("left at 4", "left at 2"))
-    assert study.points("right", "left") == [(2.0, "right at 2", "left at 2"), (4.0, "right at 4", "left at 4")]
+    assert study.lines["right"] == {2.0: "right at 2", 4.0: "right at 4"}
     some = read(path, {}, systems=["left at 2", "right at 2", "right at 4"]).study
-    assert some.contrasts == (("right", "left"),) and some.points("right", "left") == study.points("right", "left")[:1]
-    assert read(path, {"points": "3,4"}).study.points("right", "left")[0] == (3.0, "right at 3", "left at 3")
-    assert study.points("left at 4", "left at 2") == [], "no series"
+    assert some.contrasts == (("right", "left"),) and some.lines["left"] == {2.0: "left at 2"}
+    assert read(path, {"points": "3,4"}).study.lines["right"] == {3.0: "right at 3", 4.0: "right at 4"}
 
 
 def test_a_name_in_a_contrast_may_have_a_minus(tmp_path: Path) -> None:

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from benchrunner.data.rows import Rows
-from benchrunner.errors import RequestError
-from benchrunner.metrics import ANSWERS, Metric, gold_rows
-from benchrunner.runs.folder import read_prediction
-from benchrunner.studies.cells import CellResult
-from benchrunner.tasks.task import Task
+from benchrunner import Metric, RequestError, Rows, Task, UnknownName, gold_rows
+from benchrunner.engine import metrics
+from benchrunner.results import CellResult, Result, read_prediction
 
 if TYPE_CHECKING:
     import pandas
@@ -71,7 +68,7 @@ def right_answers(task: Task, gold: Sequence[Any], table: pa.Table | None = None
     if it is close to gold, and any other answer if it equals gold.
     """
     for metric in task.metrics:
-        if metric.per_row and metric.computed_from == ANSWERS:
+        if metric.per_row and metric.computed_from == metrics.ANSWERS:
             extreme = "lowest" if metric.lower_is_better else "highest"
             rule = f"An answer is right if its {metric.name} is the {extreme} possible."
             rows = gold_rows(metric, gold, table)
@@ -94,7 +91,7 @@ def _gain_of_row(metric: Metric, gold: Any, answer: Any) -> float:
 @final
 @dataclass(frozen=True)
 class AnsweredRows:
-    """The rows of one split of a task with the answers of fits, grouped by backbone."""
+    """The rows of a split with the answers of fits."""
 
     task: Task
     split: str
@@ -142,23 +139,42 @@ class AnsweredRows:
         if runner is None:
             raise RequestError("This result has no runner, so no answers can be read: take the result of run_study.")
         rows = runner.planner.rows(task, split)
+        for cell in cells:
+            for fit in cell.restarts:
+                if read_prediction(cell.predicted(fit, split).folder).data != rows.fingerprint:
+                    what = f"The data of {task.name} ({split}) changed since the fit {fit.id} answered it."
+                    raise RequestError(f"{what} Repeat the command of the study.")
+        return cls.given(cells, split, rows)
+
+    @classmethod
+    def given(cls, cells: Sequence[CellResult], split: str, rows: Rows) -> AnsweredRows:
+        """Collect the answers of every system's restarts to the rows of a split; `cells` are as those of `kept`."""
+        task = cells[0].cell.task
         seeds = {}
         answers = {}
         for cell in cells:
-            of_cell = []
-            for fit in cell.restarts:
-                predicted = cell.predicted(fit, split)
-                if read_prediction(predicted.folder).data != rows.fingerprint:
-                    what = f"The data of {task.name} ({split}) changed since the fit {fit.id} answered it."
-                    raise RequestError(f"{what} Repeat the command of the study.")
-                of_cell.append(predicted.answers)
-            if of_cell:
+            if cell.restarts:
                 seeds[cell.cell.system] = tuple(fit.seed for fit in cell.restarts)
-                answers[cell.cell.system] = tuple(of_cell)
+                answers[cell.cell.system] = tuple(cell.predicted(fit, split).answers for fit in cell.restarts)
         return cls(task, split, rows, task.problem.gold(rows.table), seeds, answers)
 
+    @classmethod
+    def of_result(cls, result: Result, task: str | None = None, split: str | None = None) -> AnsweredRows:
+        """Collect the answers of every system and restart of a study to a split of a task.
+
+        `task` may be left out if the study has one task; `split` is by default the task's first dev split.
+        """
+        chosen = _task(result, task)
+        cells = [result.of(system, chosen.name) for system in result.study.names]
+        return cls.kept(cells, split or chosen.named("dev")[0])
+
     def frame(self) -> pandas.DataFrame:
-        """Return a table with a line for each row: its texts, gold, every answer, and the share of right restarts."""
+        """Return a table with a line for each row: its texts, gold, every answer, and the share of right restarts.
+
+        The columns `SYSTEM seed N` have the answers of the chosen grid point, and `SYSTEM right` the share of its
+        restarts that are right. This is how to see the rows that only one of two systems gets right:
+        `frame[(frame["A right"] == 1) & (frame["B right"] == 0)]`.
+        """
         import pandas
 
         count = len(self.rows)
@@ -184,3 +200,14 @@ class AnsweredRows:
                     shares.append(sum(right) / len(right))
                 columns[f"{backbone} right"] = shares
         return columns
+
+
+def _task(result: Result, name: str | None) -> Task:
+    """Return the task of a study with this name; None means its only task."""
+    names = [task.name for task in result.study.tasks]
+    if name is None and len(names) > 1:
+        raise RequestError(f"Say which task: this study has {', '.join(names)}.")
+    for task in result.study.tasks:
+        if name in (None, task.name, task.name.rpartition("/")[2]):
+            return task
+    raise UnknownName("task", str(name), names, where="in this study")

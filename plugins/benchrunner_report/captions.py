@@ -1,25 +1,18 @@
-"""Captions of a study: what was run, with which recipe, seeds and learning rates, and on which machine."""
+"""Captions of a study: what was run, with which recipe, seeds and learning rates."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchrunner.features.kernels import gain_of_kernels
-from benchrunner.methods.method import Method
-from benchrunner.parameters.recipes import RECIPE_FIELDS
-from benchrunner.studies.cells import CellResult
-from benchrunner.studies.comparison.footnotes import grouped, where
-from benchrunner.studies.comparison.table import Shown
-from benchrunner.studies.result import Result
-
-WORTH_KERNELS = 60.0
-"""Seconds of fitting from which a table says what compiled kernels would gain."""
+from benchrunner.engine import Method
+from benchrunner.results import CellResult, Result, comparison
 
 
-def caption(result: Result, shown: Shown) -> Iterator[str]:
-    """Yield what was run: recipe, seeds, chosen learning rates, named recipes, intervals, seconds and machine."""
-    fitting, facts = result.study.fitting, result.computing
+def caption(result: Result) -> Iterator[str]:
+    """Yield what was run: recipe, seeds, chosen learning rates, first tasks and named recipes."""
+    fitting = result.study.fitting
     if fitting is not None:
         count, seeds = len(fitting.seeds), ", ".join(map(str, fitting.seeds))
         restarts = f"{count} restarts (seeds {seeds})" if count > 1 else f"seed {seeds}"
@@ -31,19 +24,6 @@ def caption(result: Result, shown: Shown) -> Iterator[str]:
         if rates:
             yield rates
     yield from _origins(result)
-    if result.statistics.intervals and shown.intervals:
-        several = any(len(cell.restarts) > 1 for cell in result.cells)
-        restarts = ", for these restarts; the interval over restarts is in --format json"
-        yield f"[95 %] is the interval over examples{restarts if several else ''}"
-    elif result.statistics.intervals:
-        yield "intervals of 95 %: --intervals, or --long with all metrics"
-    if facts is not None and facts.devices:
-        versions = [f"{library} {'/'.join(listed)}" for library, listed in facts.versions.items()]
-        with_versions = f"; {', '.join(versions)}" if versions else ""
-        yield f"{facts.seconds:,.0f} seconds of fitting on {', '.join(facts.devices)}{with_versions}"
-        gain = gain_of_kernels(facts.without_kernels)
-        if gain and facts.seconds >= WORTH_KERNELS:
-            yield gain
 
 
 def _origins(result: Result) -> Iterator[str]:
@@ -57,7 +37,7 @@ def _origins(result: Result) -> Iterator[str]:
         if preset is not None:
             notes = f"; {preset.notes}" if preset.notes else ""
             used.append((f"recipe {preset.name}: {preset.source}{notes}", cell.cell.system))
-    for note, systems in grouped(used).items():
+    for note, systems in comparison.grouped(used).items():
         yield note if len(systems) == len(result.study.names) else f"{', '.join(systems)}: {note}"
 
 
@@ -88,7 +68,7 @@ def _recipe_text(result: Result) -> str:
                     is_chosen.add(name)
                 chosen.append((name, str(value)))
     parts = ["/".join(methods)] if methods else []
-    values = grouped(chosen)
+    values = comparison.grouped(chosen)
     for name, form in forms.items():
         if name in values:
             parts.append(form.format("/".join(values[name])) + " chosen on dev" * (name in is_chosen))
@@ -100,11 +80,10 @@ def _shown_values(cell: CellResult) -> Iterator[tuple[str, Any]]:
     if cell.chosen is None:
         return
     method, task = _method(cell), cell.cell.task
-    for name in RECIPE_FIELDS:
-        value = getattr(cell.chosen, name)
+    for name, value in vars(cell.chosen).items():
         is_varied = len(cell.cell.fitting.grid.choices.get(name, ())) > 1 and name != "lr"  # see `_chosen_rates`
-        is_read = method is None or method.reads(name, task.problem)
-        if value is not None and is_read and (name in _CAPTION_FIELDS or is_varied):
+        is_shown = value is not None and (name in _CAPTION_FIELDS or is_varied)
+        if is_shown and (method is None or method.reads(name, task.problem)):
             yield name, value
     yield from cell.chosen.parameters.items()
 
@@ -118,37 +97,29 @@ def _method(cell: CellResult) -> Method | None:
 
 def _chosen_rates(result: Result) -> str:
     """Say which learning rate each cell has, and whether dev chose it; a single rate for all cells is said once."""
-    places_of: dict[str, list[tuple[str, str]]] = {}
+    places_of = defaultdict[str, list[tuple[str, str]]](list)
     is_chosen = False
     for cell in result.table_cells:
         is_chosen = is_chosen or len({point.recipe.lr for point in cell.cell.candidates}) > 1
         method = _method(cell)
         if cell.chosen is not None and (method is None or method.trains_in_steps):
-            places = places_of.setdefault(f"{cell.chosen.lr:g}", [])
-            places.append((titles(cell, result), cell.cell.system))
+            places_of[f"{cell.chosen.lr:g}"].append((comparison.titles(cell, result), cell.cell.system))
     return _by_value("learning rate", places_of, result, " chosen on dev" * is_chosen)
 
 
 def _restarts(result: Result) -> str:
     """Say how many restarts each cell has."""
-    places_of: dict[str, list[tuple[str, str]]] = {}
+    places_of = defaultdict[str, list[tuple[str, str]]](list)
     for cell in result.table_cells:
-        places = places_of.setdefault(str(len(cell.chosen_fits)), [])
-        places.append((titles(cell, result), cell.cell.system))
-    return _by_value("restarts", places_of, result, "")
+        places_of[str(len(cell.chosen_fits))].append((comparison.titles(cell, result), cell.cell.system))
+    return _by_value("restarts", places_of, result)
 
 
-def _by_value(name: str, places_of: Mapping[str, list[tuple[str, str]]], result: Result, more: str) -> str:
+def _by_value(name: str, places_of: Mapping[str, list[tuple[str, str]]], result: Result, more: str = "") -> str:
     """Say where each value is; `more` is added to the name unless there is one value only."""
     if len(places_of) < 2:
         return f"{name} {next(iter(places_of))}" if places_of else ""
     shown = []
     for value, places in places_of.items():
-        shown.append(f"{value} ({where(places, all_systems=len(result.study.names))})")
+        shown.append(f"{value} ({comparison.where(places, all_systems=len(result.study.names))})")
     return f"{name}{more}: {', '.join(shown)}"
-
-
-def titles(cell: CellResult, result: Result) -> str:
-    """Name the columns of a cell."""
-    titles = [column.title for column in result.study.columns if column.name in cell.cell.columns]
-    return ", ".join(dict.fromkeys(titles))

@@ -10,10 +10,11 @@ import pytest
 
 import finished_studies
 from benchrunner import ACCURACY, EXACT_MATCH, PEARSON, Metric, RequestError, UnknownName
-from benchrunner.results import AnsweredRows, Grid, Runner, compared, run_study
-from benchrunner.studies.answered_rows import right_answers
+from benchrunner.results import Grid, Runner, compared, run_study
 from benchrunner.studies.result import Result
 from benchrunner_kinds import Span
+from benchrunner_statistics import AnsweredRows
+from benchrunner_statistics.answered_rows import right_answers
 from finished_studies import finish, task
 from inline import mood, pairs
 from made_results import made_result
@@ -35,7 +36,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
 
 def test_rows_hold_texts_gold_and_every_answer(study: tuple[Result, Runner]) -> None:
     result, made = study
-    frame = result.rows("pairs")
+    frame = AnsweredRows.of_result(result, "pairs").frame()
     [pairs_task] = result.study.tasks
     table = made.planner.rows(pairs_task, "dev").table
     assert frame["a"].tolist() == table.column("a").to_pylist()
@@ -52,7 +53,7 @@ def test_rows_hold_texts_gold_and_every_answer(study: tuple[Result, Runner]) -> 
 def test_kept_rows_are_those_of_the_data_that_was_answered(tmp_path: Path) -> None:
     result, _ = small_study(tmp_path)
     rows = AnsweredRows.kept(result.cells, "dev")
-    assert rows.frame().equals(result.rows("pairs"))
+    assert rows.frame().equals(AnsweredRows.of_result(result, "pairs").frame())
     changed = task("made/pairs", rows=50)
     made = finished_studies.runner(tmp_path, (changed,), result.study.names)
     cells = [replace(cell, cell=replace(cell.cell, task=changed), runner=made) for cell in result.cells]
@@ -63,7 +64,7 @@ def test_kept_rows_are_those_of_the_data_that_was_answered(tmp_path: Path) -> No
 def test_shares_of_right_rows_average_to_the_accuracy(study: tuple[Result, Runner]) -> None:
     result, _ = study
     scores = result.to_pandas(long=True).query("metric == 'accuracy'").set_index("backbone")
-    frame = result.rows()
+    frame = AnsweredRows.of_result(result).frame()
     for backbone in result.study.backbones:
         assert frame[f"{backbone} right"].mean() == pytest.approx(scores.loc[backbone, "score"])
 
@@ -79,18 +80,18 @@ def test_scores_as_a_table_are_those_of_the_spreads(study: tuple[Result, Runner]
 
 def test_a_wrong_task_is_answered_with_the_closest(study: tuple[Result, Runner]) -> None:
     with pytest.raises(UnknownName, match="Did you mean made/pairs"):
-        study[0].rows("pairz")
+        AnsweredRows.of_result(study[0], "pairz")
 
 
 def test_a_result_without_a_runner_has_no_rows() -> None:
     with pytest.raises(RequestError, match="no runner"):
-        made_result([mood()], ["words"]).rows()
+        AnsweredRows.of_result(made_result([mood()], ["words"]))
 
 
 def test_the_task_must_be_said_if_there_are_several(study: tuple[Result, Runner]) -> None:
     result = replace(made_result([mood(), pairs()], ["words"]), runner=study[1])
     with pytest.raises(RequestError, match="mine/mood, mine/pairs"):
-        result.rows()
+        AnsweredRows.of_result(result).frame()
 
 
 def test_labels_are_right_if_they_equal_gold() -> None:
@@ -104,6 +105,15 @@ def test_numbers_are_right_if_they_are_close() -> None:
     assert "0.4" in rule.rule and pairs().metrics == (PEARSON,)
     assert rule.judge([1.39, 4.5, 2.61, 3.0]) == [True, False, True, True]
     assert rule.grades([1.5, 4.5, 3.0, 1.0]) == [-0.5, -0.5, 0.0, -2.0], "distances below zero"
+
+
+def test_answers_without_distance_are_right() -> None:
+    mae = Metric.of_rows("mae", lambda gold, answer: abs(gold - answer), scale=1.0, lower_is_better=True)
+    number = replace(task("made/number", "regress"), metrics=(mae,))
+    rule = right_answers(number, [1.0, 2.0])
+    assert rule.rule == "An answer is right if its mae is the lowest possible."
+    assert rule.judge([1.0, 2.5]) == [True, False]
+    assert rule.grades([1.0, 2.5]) == [0.0, -0.5]
 
 
 def test_sets_of_labels_are_right_in_any_order() -> None:
