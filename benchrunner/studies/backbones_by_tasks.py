@@ -8,11 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.parameters.grids import Grid, NamedRecipe
-from benchrunner.studies.cells import Cell, Fitting, PointChoice, Selection
+from benchrunner.studies.cells import Cell, Fitting, Selection
 from benchrunner.studies.study import TRAINING_ROWS, Column, Study, System, named_by_method, place_text, row_name
 from benchrunner.tasks.task import Task
 
@@ -30,28 +28,21 @@ def by_name(backbones: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
 def compared(
     backbones: Sequence[str] | Mapping[str, str],
     tasks: Sequence[Task],
-    grid: Grid | None = None,
+    fitting: Fitting | None = None,
     *,
-    seeds: tuple[int, ...] = (0,),
-    changes: Mapping[str, Any] | None = None,
-    preset: NamedRecipe | None = None,
     methods: Sequence[str] = (),
-    keep: str = "selected",
     selection: Selection | None = None,
     tests: Sequence[str] = (),
-    limit_dev: int | None = None,
-    looks: tuple[int, ...] = (),
-    search: PointChoice | None = None,
     limits: Sequence[int | None] = (),
 ) -> Study:
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
 
-    `limits` are numbers of training rows, None for all rows: the study is then a learning curve, with a system for each
-    number. No method means each task's own. `tests` are the names of test splits that are answered beside dev, and
-    scored if they have labels, in the tasks that have them. The others are those of `Fitting`, `Cell` and `Study`.
+    No method means each task's own. `tests` are the names of test splits that are answered beside dev, and scored if
+    they have labels, in the tasks that have them. `limits` are numbers of training rows, None for all rows: the study
+    is then a learning curve, with a system for each number.
     """
+    fitting = fitting or Fitting()
     selection = selection or Selection()
-    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, looks, search)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
     systems = list(_systems(named, methods, limits, fitting))
@@ -76,7 +67,7 @@ def compared(
             )
             cells.append(cell)
     axis = TRAINING_ROWS * bool(limits)
-    return Study(tuple(system for system, _ in systems), tuple(columns), tuple(cells), axis=axis, limit_dev=limit_dev)
+    return Study(tuple(system for system, _ in systems), tuple(columns), tuple(cells), axis=axis)
 
 
 def _systems(

@@ -16,7 +16,7 @@ from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predicting import majority_fits
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.backbones_by_tasks import compared
-from benchrunner.studies.cells import Candidate, Cell, CellResult
+from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.kept_study import find_study
 from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
@@ -173,7 +173,7 @@ def _study(names: Mapping[System, str], fits: Iterable[Fit], runner: Runner) -> 
         seeds.add(fit.seed)
         methods.add(fit.method)
     systems = list(dict.fromkeys(names.values()))
-    study = compared(systems, list(tasks.values()), seeds=tuple(sorted(seeds)), keep="all")
+    study = compared(systems, list(tasks.values()), Fitting(seeds=tuple(sorted(seeds)), keep="all"))
     own_methods = {task.method for task in tasks.values()}
     if len(methods) > 1 or methods == own_methods:
         return study
