@@ -11,9 +11,9 @@ from benchrunner.results import Runner, compared
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.other_figures import _of_log
 from benchrunner.studies.planning import check_data
 from benchrunner.studies.study import System
-from benchrunner.studies.study_run import _of_log
 from chancy import ACCURACY, chancy, compare_rates
 from inline import mood, runner, study_with
 
