@@ -66,7 +66,7 @@ def compared(
                 columns=tuple(column.name for column in of_task),
             )
             cells.append(cell)
-    axis = TRAINING_ROWS * bool(limits)
+    axis = TRAINING_ROWS if limits else ""
     return Study(tuple(system for system, _ in systems), tuple(columns), tuple(cells), axis=axis)
 
 
