@@ -21,9 +21,9 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Cell, CellResult, different_fits, selected_fit
 from benchrunner.studies.kept.keeper import StudyKeeper
 from benchrunner.studies.kept.kept_results import read_study
-from benchrunner.studies.kept.noted_predictions import NotedPredictions
 from benchrunner.studies.other_figures import other_figures
 from benchrunner.studies.planning import finished_cells, linked, planned, prepare, search_of
+from benchrunner.studies.predictions import NotedPredictions
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study

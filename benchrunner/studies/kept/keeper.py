@@ -29,7 +29,7 @@ from benchrunner.studies.kept.kept_study import (
     kept_studies,
     study_path,
 )
-from benchrunner.studies.kept.noted_predictions import PredictionIds
+from benchrunner.studies.predictions import PredictionIds
 from benchrunner.studies.study import Place, Study
 from benchrunner.tasks.task import Term
 

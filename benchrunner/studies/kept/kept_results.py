@@ -19,7 +19,7 @@ from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
+from benchrunner.studies.predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study, named_by_method

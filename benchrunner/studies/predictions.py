@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import final
+from typing import Protocol, final
 
 from benchrunner.errors import Diverged, FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Predictions
 
 Key = tuple[str, str, str]
 """Id of a fit, name of a task and name of a split."""
+
+
+class Predictions(Protocol):
+    """An object that gives the predictions of fits: computed by a runner, or the kept ones of a study."""
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split, with their scores."""
 
 
 @final
