@@ -14,10 +14,11 @@ from benchrunner.parameters.parameter import NamedValues, Parameter
 from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Recipe, check_fields
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.backbones_by_tasks import by_name, compared
 from benchrunner.studies.cells import KEEP, SELECT, Fitting, Selection
 from benchrunner.studies.planning import search_of
 from benchrunner.studies.study import Study
+from benchrunner.studies.study_building import compared
+from benchrunner.studies.system_names import by_name
 from benchrunner.tasks.folds import in_folds
 from benchrunner.tasks.task import Task
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from benchrunner import Recipe, Score, Task, Term
 from benchrunner.results import Fit, comparison, discover
-from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, CellResult, Figure, Fitting
 from benchrunner.studies.result import Result
+from benchrunner.studies.study_building import compared
 from inline import REPORT, STATISTICS
 
 

@@ -18,7 +18,6 @@ from benchrunner.io.json_form import as_json, fields_json
 from benchrunner.io.seals import write_sealed
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.backbones_by_tasks import CUT
 from benchrunner.studies.cells import Cell, CellResult, Figure
 from benchrunner.studies.kept.kept_study import (
     FORMAT,
@@ -31,6 +30,7 @@ from benchrunner.studies.kept.kept_study import (
 )
 from benchrunner.studies.predictions import PredictionIds
 from benchrunner.studies.study import Place, Study
+from benchrunner.studies.system_names import CUT
 from benchrunner.tasks.task import Term
 
 LONGEST_NAME = 100

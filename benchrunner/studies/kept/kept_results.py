@@ -15,7 +15,6 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predicting import majority_fits
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.kept_study import find_study
@@ -23,6 +22,7 @@ from benchrunner.studies.predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study, named_by_method
+from benchrunner.studies.study_building import compared
 from benchrunner.tasks.task import Task, Term
 
 System = tuple[str, str]
