@@ -33,6 +33,7 @@ from benchrunner.results import (
     predicting,
     select,
 )
+from benchrunner.studies.cells import Fitting
 from benchrunner_share.board.building import Built, Wishes, build_board
 from benchrunner_share.documents.claims import Claims
 from benchrunner_share.documents.contents import MANIFEST, STUDY, Figures, manifest
@@ -102,7 +103,7 @@ def shared(number: int, tasks: list[Task], restarts: int, made: Runner, out: Pat
     documents = StudyDocuments(claims, documents_of, made.plugins)
     files = dict[str, str]()
     results = []
-    study = compared([name], tasks, seeds=tuple(range(restarts)))
+    study = compared([name], tasks, Fitting(seeds=tuple(range(restarts))))
     for asked in study.cells:
         cell = planning.planned(asked, made)
         records = {fit.id: Record(fit.id, "done") for fit in cell.fits}

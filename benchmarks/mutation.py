@@ -39,6 +39,8 @@ WIRING = (
     "studies/selection.py",
     "studies/study_run.py",
     "studies/planning.py",
+    "studies/predictions.py",
+    "studies/other_figures.py",
     "studies/kept/*.py",
     "runs/**/*.py",
     "training/*.py",

@@ -4,12 +4,12 @@ There are three public modules: `benchrunner` for authors of tasks and leaderboa
 backbones, methods and problems, and `benchrunner.results` for whoever runs studies and reads what they found:
 
     from benchrunner import Workspace
-    from benchrunner.results import Runner, compared, discover, predict, run_study
+    from benchrunner.results import Runner, StudyOptions, discover, predict, run_study
 
     plugins = discover()
     runner = Runner(plugins, Workspace.from_environment())
     tasks = tuple(plugins.tasks_of(["mine/mood"]))
-    study = compared(("mine/words", "another/words"), tasks, seeds=(0, 1, 2))
+    study = StudyOptions(restarts=3).study(("mine/words", "another/words"), tasks, runner)
     result = run_study(study, runner)
     for cell in result.cells:
         print(cell.cell.system, {term.metric: figure.mean.value for term, figure in cell.figures.items()})

@@ -84,7 +84,7 @@ from benchrunner.problems.sentences import (
     SentenceProblem as SentenceProblem,
 )
 from benchrunner.public_names import named_by_stub as named_by_stub
-from benchrunner.studies.comparing import compare as compare
+from benchrunner.studies.study_run import compare as compare
 from benchrunner.tasks.task import (
     Average as Average,
     Role as Role,

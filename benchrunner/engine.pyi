@@ -18,8 +18,8 @@ from benchrunner.errors import first_line as first_line
 from benchrunner.features import arrays as arrays, blocks as blocks, flat_batch as flat_batch, randomness as randomness
 from benchrunner.features.arrays import Features as Features, Sequences as Sequences
 from benchrunner.features.flat_batch import FlatBatch as FlatBatch, collate as collate
-from benchrunner.features.pieces import Frame as Frame, Part as Part, Pieces as Pieces
 from benchrunner.features.randomness import Dropout as Dropout
+from benchrunner.features.tokenized_texts import Frame as Frame, Part as Part, Pieces as Pieces
 from benchrunner.io import decoding as decoding, hub_access as hub_access, seals as seals
 from benchrunner.io.files import (
     write_atomically as write_atomically,

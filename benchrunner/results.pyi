@@ -35,13 +35,13 @@ from benchrunner.studies import (
     planning as planning,
     study as study,
 )
-from benchrunner.studies.backbones_by_tasks import compared as compared
 from benchrunner.studies.cells import CellResult as CellResult
 from benchrunner.studies.kept.kept_results import read_study as read_study, result_of_runs as result_of_runs
 from benchrunner.studies.kept.kept_study import find_study as find_study, kept_studies as kept_studies
 from benchrunner.studies.result import Result as Result
 from benchrunner.studies.selection import select as select
 from benchrunner.studies.study import Study as Study
+from benchrunner.studies.study_building import compared as compared
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
 from benchrunner.tasks.data_status import data_status as data_status

@@ -17,7 +17,7 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.features.arrays import Sequences
 from benchrunner.features.flat_batch import FlatBatch
-from benchrunner.features.pieces import Frame, Pieces
+from benchrunner.features.tokenized_texts import Frame, Pieces
 
 
 @dataclass(frozen=True)

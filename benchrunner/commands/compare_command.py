@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options, study_commands
 from benchrunner.errors import RequestError
-from benchrunner.studies.backbones_by_tasks import named_backbones
+from benchrunner.studies.system_names import named_backbones
 
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
@@ -16,6 +16,7 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
 from benchrunner.studies.intervals import Interval, restart_interval
+from benchrunner.studies.predictions import Predictions
 from benchrunner.tasks.task import Task, Term
 
 CellKey = tuple[str, tuple[str, ...]]
@@ -271,13 +272,6 @@ class Figure:
         """The mean with its deviation."""
         mean = self.text(self.mean.value)
         return mean if self.deviation is None else f"{mean} ± {self.text(self.deviation)}"
-
-
-class Predictions(Protocol):
-    """An object that gives the predictions of fits: computed by a runner, or the kept ones of a study."""
-
-    def predict(self, fit: Fit, split: str) -> Predicted:
-        """Return the fit's answers to a split, with their scores."""
 
 
 @final

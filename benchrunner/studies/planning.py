@@ -1,4 +1,4 @@
-"""Plan the fits of a study, after a check that their data is there, and choose which of them come next."""
+"""Plan the fits of a study, after its data and backbones are found, and choose which come next."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from benchrunner.studies.cells import (
     PointChoice,
     different_fits,
 )
-from benchrunner.studies.study import Study
+from benchrunner.studies.study import Study, System
 from benchrunner.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -43,22 +43,18 @@ It is given the planned cells, of the first tasks or of the columns, with all gr
 the result of the study so far, None at first. A repeated study finds the same results in the same order."""
 
 
-def planned(cell: Cell, runner: Runner) -> Cell:
-    """Plan the fits of a cell."""
-    method = runner.plugins.methods.find(cell.method or cell.task.method)
-    all_rows = len(runner.planner.rows(cell.task, cell.task.train))
-    recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, all_rows)
-    candidates = []
-    for recipe in recipes:
-        rows = _rows(cell.task, recipe, runner)
-        candidates.append(Candidate(recipe, restarts(cell, method.name, recipe, seeds, runner), rows))
-    return replace(cell, candidates=tuple(candidates))
-
-
-def restarts(cell: Cell, method: str, recipe: Recipe, seeds: Iterable[int], runner: Runner) -> tuple[Fit, ...]:
-    """Plan the fits of a grid point."""
-    plan = runner.planner.plan
-    return tuple(plan(cell.task, cell.backbone, method=method, recipe=recipe, seed=seed) for seed in seeds)
+def prepare(study: Study, runner: Runner, *, show: bool) -> None:
+    """Check that data, commands and backbones are there, then let plugins build the study's backbones."""
+    check_data(study, runner)
+    builders: list[Callable[[bool], None]] = runner.plugins.hook.prepare_study(study=study, runner=runner)
+    if study.commands and not builders:
+        raise RequestError(f"{study.name}: no plugin builds its backbones: the plugin 'studies' does.")
+    _check_backbones(study, runner, before_commands=True)
+    if builders:
+        runner.observers.call("before_study", fits=())  # they are not known yet; a refusal must not come after hours
+        for build in builders:
+            build(show)
+        _check_backbones(study, runner)
 
 
 def check_data(study: Study, runner: Runner) -> None:
@@ -88,6 +84,52 @@ def check_splits(cell: Cell, runner: Runner) -> None:
         rows = runner.planner.rows(task, split)
         if split in cell.tests and task.problem.gold(rows.table) is None:
             print_note(f"{task.name} ({split}): {SEALED} (there are none in {rows.origin}).")
+
+
+def _check_backbones(study: Study, runner: Runner, *, before_commands: bool = False) -> None:
+    """Find the backbone of each system; with `before_commands`, only those that no command of the study builds."""
+    systems = {system.name: system for system in study.systems}
+    for cell in (*study.cells, *study.stages):
+        method = runner.plugins.methods.find(cell.method or cell.task.method)
+        if cell.system not in systems or not method.needs_backbone:
+            continue
+        system = systems.pop(cell.system)  # its other cells have the same backbone
+        with naming(f"{study.name}, system {cell.system}" if study.name else ""):
+            backbones = _existing(system, study, runner) if before_commands else [system.backbone]
+            for backbone in backbones:
+                runner.planner.backbone(backbone)
+
+
+def _existing(system: System, study: Study, runner: Runner) -> list[str]:
+    """Name the backbones of a system that must exist before any command runs.
+
+    This is the system's backbone, unless commands build it. If commands build parts of a combination, these are its
+    other parts.
+    """
+    if system.make:
+        return []
+    built = {builder.backbone for builder in study.systems if builder.make}
+    parts = runner.plugins.backbone_search.part_names(system.backbone)
+    existing = [part for part in parts if part not in built]
+    return existing if len(existing) < len(parts) else [system.backbone]
+
+
+def planned(cell: Cell, runner: Runner) -> Cell:
+    """Plan the fits of a cell."""
+    method = runner.plugins.methods.find(cell.method or cell.task.method)
+    all_rows = len(runner.planner.rows(cell.task, cell.task.train))
+    recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, all_rows)
+    candidates = []
+    for recipe in recipes:
+        rows = min(all_rows, recipe.limit_train or all_rows)
+        candidates.append(Candidate(recipe, restarts(cell, method.name, recipe, seeds, runner), rows))
+    return replace(cell, candidates=tuple(candidates))
+
+
+def restarts(cell: Cell, method: str, recipe: Recipe, seeds: Iterable[int], runner: Runner) -> tuple[Fit, ...]:
+    """Plan the fits of a grid point."""
+    plan = runner.planner.plan
+    return tuple(plan(cell.task, cell.backbone, method=method, recipe=recipe, seed=seed) for seed in seeds)
 
 
 def grid_and_seeds(
@@ -178,24 +220,6 @@ def linked(cells: Sequence[Cell]) -> dict[str, Fit]:
                 fits[after] = replace(fits[after], shorter=before)
                 fits[before] = replace(fits[before], leaves_state=True)
     return fits
-
-
-def rows_read(task: Task, method: Method, recipe: Recipe, runner: Runner, shorter: Recipe | None = None) -> int:
-    """Estimate how many training rows a fit reads, each once in every epoch; 0 for a method that learns nothing.
-
-    A method without steps reads each row once. `shorter` is the recipe of the fit that this one goes on from.
-    """
-    if not method.needs_backbone:
-        return 0
-    rows = _rows(task, recipe, runner)
-    passes = recipe.passes(rows) - (0 if shorter is None else shorter.passes(rows)) if method.trains_in_steps else 1
-    return round(rows * passes) * (task.folds.passes if task.folds else 1)
-
-
-def _rows(task: Task, recipe: Recipe, runner: Runner) -> int:
-    """Count the training rows that a fit with this recipe learns from."""
-    rows = len(runner.planner.rows(task, task.train))
-    return min(rows, recipe.limit_train or rows)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import CellResult, Figure, different_fits
 from benchrunner.studies.entries import NO_TERM, Entry, Statistics
 from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds, ReadOnce
+from benchrunner.studies.predictions import KeptPredictions, PredictionIds, ReadOnce
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.tasks.task import Term
 

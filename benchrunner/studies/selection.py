@@ -13,7 +13,8 @@ from benchrunner.errors import FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Metric, Score
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Figure, Predictions
+from benchrunner.studies.cells import SEALED, Candidate, Cell, CellResult, Figure
+from benchrunner.studies.predictions import Predictions
 from benchrunner.tasks.task import Term
 
 

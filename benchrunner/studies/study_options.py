@@ -14,10 +14,11 @@ from benchrunner.parameters.parameter import NamedValues, Parameter
 from benchrunner.parameters.recipes import RECIPE_FIELDS, STEP_FIELDS, STEPS, Recipe, check_fields
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.backbones_by_tasks import by_name, compared
-from benchrunner.studies.cells import KEEP, SELECT, Selection
+from benchrunner.studies.cells import KEEP, SELECT, Fitting, Selection
 from benchrunner.studies.planning import search_of
 from benchrunner.studies.study import Study
+from benchrunner.studies.study_building import compared
+from benchrunner.studies.system_names import by_name
 from benchrunner.tasks.folds import in_folds
 from benchrunner.tasks.task import Task
 
@@ -251,24 +252,16 @@ class StudyOptions(Declared):
             for method in methods or (None,):
                 read |= self.read_by(task, method, runner)
         self.check_read(read, plugins)
-        grid, changes = self._grid_and_changes(plugins)
-        changes["precision"] = runner.precision(changes.get("precision", _PRECISION.default))
         study = compared(
             by_name(backbones),
             tuple(tasks),
-            Grid(grid),
-            seeds=self.seeds or tuple(range((self.looks or (self.restarts or 1, *(self.folds or ())[1:]))[-1])),
-            changes=changes,
-            preset=None if self.preset is None else plugins.recipes.find(self.preset),
+            self._fitting(runner),
             methods=methods,
-            keep=self.keep,
             selection=self.selection,
             tests=tests,
-            limit_dev=self.limit_dev,
-            looks=self.looks,
-            search=search_of(plugins).choice(self.search, plugins),
             limits=self.limits,
         )
+        study = dataclasses.replace(study, limit_dev=self.limit_dev)
         return study if self.start is None else self._after_start(study, plugins.tasks.find(self.start), runner)
 
     def as_stage(self) -> StudyOptions:
@@ -300,11 +293,12 @@ class StudyOptions(Declared):
             read.add(f"{chosen.name}.{own.name}")
         return read
 
-    def _grid_and_changes(self, plugins: Plugins) -> tuple[dict[str, Sequence[Any]], dict[str, Any]]:
-        """Return the values that dev selects from, and the values of all fits.
+    def _fitting(self, runner: Runner) -> Fitting:
+        """Return how the fits are made.
 
         A value that only some fits read stands in the grid, which leaves it out for the other fits.
         """
+        plugins = runner.plugins
         grid = dict[str, Sequence[Any]]() if self.grid is None else dict(plugins.grid(self.grid))
         changes = {}
         for name in dict.fromkeys((*RECIPE_FIELDS, *self.recipe)):  # the order of the grid's points
@@ -313,7 +307,17 @@ class StudyOptions(Declared):
                 changes[name] = values[0]
             elif values and name != "limit_train":
                 grid[name] = values
-        return grid, changes
+        changes["precision"] = runner.precision(changes.get("precision", _PRECISION.default))
+        restarts = (self.looks or (self.restarts or 1, *(self.folds or ())[1:]))[-1]
+        return Fitting(
+            Grid(grid),
+            self.seeds or tuple(range(restarts)),
+            changes,
+            None if self.preset is None else plugins.recipes.find(self.preset),
+            self.keep,
+            self.looks,
+            search_of(plugins).choice(self.search, plugins),
+        )
 
     @property
     def limits(self) -> tuple[int | None, ...]:

@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, final
 
-from benchrunner.errors import Diverged, FitError, PluginError, RequestError, first_line
+from benchrunner.errors import PluginError, RequestError
 from benchrunner.fits.cost import Cost
 from benchrunner.fits.executor import Executor
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.fits.progress import in_notebook, watched
 from benchrunner.metrics import Score
 from benchrunner.plugin_code import guarded
-from benchrunner.runs.ensembles import answer_together
+from benchrunner.plugins.discovery import discover
 from benchrunner.runs.local_executor import Local, executed
 from benchrunner.runs.predicting import MAJORITY
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Cell, CellResult, Figure, different_fits, selected_fit
-from benchrunner.studies.kept.keeper import StudyKeeper, derived_name
+from benchrunner.studies.cells import Cell, CellResult, different_fits, selected_fit
+from benchrunner.studies.kept.keeper import StudyKeeper
 from benchrunner.studies.kept.kept_results import read_study
-from benchrunner.studies.kept.noted_predictions import NotedPredictions
-from benchrunner.studies.planning import check_data, finished_cells, linked, naming, planned, search_of
+from benchrunner.studies.other_figures import other_figures
+from benchrunner.studies.planning import finished_cells, linked, planned, prepare, search_of
+from benchrunner.studies.predictions import NotedPredictions
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
-from benchrunner.studies.study import Place, Study, System
+from benchrunner.studies.study import Study
+from benchrunner.studies.study_options import StudyOptions
 from benchrunner.tasks.task import Term
-from benchrunner.training import step_log
+from benchrunner.workspace import Workspace
 
-LOG_DECIMALS = 2
-"""Digits after the point of figures of logs, such as losses."""
+
+def compare(
+    backbones: Sequence[str] | Mapping[str, str],
+    tasks: Sequence[str],
+    *,
+    data: Path | str | None = None,
+    runs: Path | str | None = None,
+    **options: Any,
+) -> Result:
+    """Fit backbones, or backbones by the names of their systems, to tasks, and return the result of `run_study`.
+
+    `data` and `runs` are the folders of data files and of fits, by default those of the environment. `options` are
+    those of `StudyOptions` and of its recipe, such as `restarts=3`, `method=("probe",)` and `lr=(2e-5, 5e-5)`.
+    """
+    plugins = discover()
+    runner = Runner(
+        plugins, Workspace.from_environment(data=Path(data) if data else None, runs=Path(runs) if runs else None)
+    )
+    chosen = StudyOptions.named(options, {}, plugins)
+    return run_study(chosen.study(backbones, plugins.tasks_of(tasks), runner), runner)
 
 
 def run_study(
@@ -58,8 +79,8 @@ def run_study(
         raise RequestError("No plugin measures costs (--cost): the plugin 'speed' does.")
     show = in_notebook() if show_progress is None else show_progress
     runner = study.reading(runner)
-    _build(study, runner, show=show)
-    keeper = StudyKeeper(runner, keep_as or derived_name(study), study, command=command)
+    prepare(study, runner, show=show)
+    keeper = StudyKeeper(runner, keep_as, study, command=command)
     run = _Run(runner, keeper, executor or Local(), show)
     result: Result | None = None
     for asked in (study.stages, study.cells):
@@ -67,7 +88,7 @@ def run_study(
         while cells := choose(planned, result):
             result = run.wave(cells)
         run.forget_states()
-    keeper.complete(_other_figures(study, result.cells if result else ()))
+    keeper.complete(other_figures(study, result.cells if result else ()))
     if with_costs:
         keeper.measured(_measured(read_study(keeper.name, runner), runner, show=show))
     return read_study(keeper.name, runner)
@@ -88,47 +109,6 @@ def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
             fits=fits, records=records, workspace=runner.workspace, computing=runner.resolved, show_progress=show
         )
         return [cost for part in parts for cost in part]
-
-
-def _build(study: Study, runner: Runner, *, show: bool) -> None:
-    """Check that data, commands and backbones are there, then let plugins build the study's backbones."""
-    check_data(study, runner)
-    builders: list[Callable[[bool], None]] = runner.plugins.hook.prepare_study(study=study, runner=runner)
-    if study.commands and not builders:
-        raise RequestError(f"{study.name}: no plugin builds its backbones: the plugin 'studies' does.")
-    _check_backbones(study, runner, before_commands=True)
-    if builders:
-        runner.observers.call("before_study", fits=())  # they are not known yet; a refusal must not come after hours
-        for build in builders:
-            build(show)
-        _check_backbones(study, runner)
-
-
-def _check_backbones(study: Study, runner: Runner, *, before_commands: bool = False) -> None:
-    systems = {system.name: system for system in study.systems}
-    for cell in (*study.cells, *study.stages):
-        method = runner.plugins.methods.find(cell.method or cell.task.method)
-        if cell.system not in systems or not method.needs_backbone:
-            continue
-        system = systems.pop(cell.system)  # its other cells have the same backbone
-        with naming(f"{study.name}, system {cell.system}" if study.name else ""):
-            backbones = _existing(system, study, runner) if before_commands else [system.backbone]
-            for backbone in backbones:
-                runner.planner.backbone(backbone)
-
-
-def _existing(system: System, study: Study, runner: Runner) -> list[str]:
-    """Name the backbones of a system that must exist before any command runs.
-
-    This is the system's backbone, unless commands build it. If commands build parts of a combination, these are its
-    other parts.
-    """
-    if system.make:
-        return []
-    built = {builder.backbone for builder in study.systems if builder.make}
-    parts = runner.plugins.backbone_search.part_names(system.backbone)
-    existing = [part for part in parts if part not in built]
-    return existing if len(existing) < len(parts) else [system.backbone]
 
 
 @final
@@ -184,10 +164,7 @@ class _Run:
         with watched(runner.observers, weights, show=self._show) as watch:
             for fit, record in executed(self._executor, fits, runner) if fits else ():  # none: other cells had them
                 watch.finished(fit)
-                splits = runner.plugins.tasks.find(fit.task).named("dev")
-                if record.status == "done":
-                    record = _predicted(fit, splits, record, self._predictions)
-                records[fit.id] = record
+                records[fit.id] = self._predictions.with_dev(fit, record)
         if lost := sum(fit.id not in records for fit in fits):
             raise PluginError(f"The executor '{self._executor.name}' gave no record of {lost} of {len(fits)} fits.")
 
@@ -213,16 +190,6 @@ class _Run:
                     self._baseline.setdefault(Term(task.name, split, name), score)
 
 
-def _predicted(fit: Fit, splits: Iterable[str], record: Record, predictions: NotedPredictions) -> Record:
-    """Predict dev; if that fails, return a record that says so, so that the study goes on."""
-    try:
-        for split in splits:
-            predictions.predict(fit, split)
-    except (FitError, RequestError) as error:  # for example, its max_length is too short for a question of dev
-        return replace(record, status="diverged" if isinstance(error, Diverged) else "failed", reason=str(error))
-    return record
-
-
 def _prune(results: Iterable[CellResult], fits: Iterable[Fit], runner: Runner) -> None:
     """Remove the weights of fits that no cell keeps."""
     kept = set[str]()
@@ -240,52 +207,3 @@ def _prune(results: Iterable[CellResult], fits: Iterable[Fit], runner: Runner) -
 def _may_choose_again(cell: Cell, runner: Runner) -> bool:
     """Return whether a fit failed: the same command fits it again, and may then select any other fit of its cell."""
     return any(runner.folder(fit).finished_record() is None for fit in cell.fits)
-
-
-def _other_figures(study: Study, cells: Iterable[CellResult]) -> dict[Place, Figure]:
-    """Compute the figures that do not follow from the scores of fits: of ensembles, and of logs."""
-    systems = {system.name: system for system in study.systems}
-    columns = {column.name: column for column in study.columns}
-    figures = {}
-    for result in cells:
-        cell = result.cell
-        if systems[cell.system].ensemble:
-            for name in cell.columns:
-                figures[cell.system, name] = _of_ensemble(result, columns[name].term(cell.task))
-    for column in study.columns:
-        if column.figure:
-            for system in study.systems:
-                figures[system.name, column.name] = _of_log(system, column.figure)
-    return figures
-
-
-def _of_ensemble(cell: CellResult, term: Term) -> Figure:
-    """Return the figure of a task's metric if the finished restarts of the chosen grid point answer together."""
-    task, members, runner = cell.cell.task, cell.restarts, cell.runner
-    if not members or runner is None:
-        return Figure.absent("no fit finished")
-    try:
-        together = answer_together(members, task, runner.planner.rows(task, term.split), runner)
-    except (FitError, RequestError) as error:
-        return Figure.absent(first_line(error))
-    score = together.scores[term.metric]
-    if score.value is None:
-        return Figure.absent(score.reason)
-    metric = task.metric(term.metric)
-    ids = tuple(fit.id for fit in members)
-    return replace(Figure.single(score.value), scale=metric.scale, members=ids, lower_is_better=metric.lower_is_better)
-
-
-def _of_log(system: System, key: str) -> Figure:
-    """Return the figure of the log that building a system leaves: the last line with the key counts."""
-    if system.figures is None:
-        return Figure.absent("the study names no log of this system")
-    if not system.figures.is_file():
-        return Figure.absent(f"there is no file {system.figures}")
-    figure = None
-    for line in step_log.read(system.figures):
-        if type(line.get(key)) in (int, float):
-            figure = float(line[key])
-    if figure is None:
-        return Figure.absent(f"{system.figures} has no '{key}'")
-    return replace(Figure.single(figure), decimals=LOG_DECIMALS)

@@ -270,13 +270,29 @@ class _Plan:
         if most := cell.fitting.most_points:
             recipes = heapq.nlargest(most, recipes, key=lambda recipe: recipe.passes(all_rows))
         for recipe in recipes:
-            rows = planning.rows_read(task, method, recipe, self._runner, shorter.get(recipe))
+            rows = self._rows_read(cell, recipe, shorter.get(recipe))
             goes_on = recipe in shorter
             for seed in seeds:
                 fits.append(
                     PlannedFit(cell.backbone, first, task.name, method.name, recipe, seed, rows, goes_on, folds)
                 )
         return tuple(fits)
+
+    def _rows_read(self, cell: cells.Cell, recipe: Recipe, shorter: Recipe | None = None) -> int:
+        """Estimate how many training rows a fit reads, each once in every epoch; 0 for a method that learns nothing.
+
+        A method without steps reads each row once. `shorter` is the recipe of the fit that this one goes on from.
+        """
+        method = self._method(cell)
+        if not method.needs_backbone:
+            return 0
+        task = cell.task
+        rows = len(self._runner.planner.rows(task, task.train))
+        rows = min(rows, recipe.limit_train or rows)
+        passes = 1.0
+        if method.trains_in_steps:
+            passes = recipe.passes(rows) - (0 if shorter is None else shorter.passes(rows))
+        return round(rows * passes) * (task.folds.passes if task.folds else 1)
 
     def _method(self, cell: cells.Cell) -> Method:
         return self._runner.plugins.methods.find(cell.method or cell.task.method)
@@ -301,8 +317,7 @@ class _Plan:
                 seconds = record.timings.get("seconds") if record.status == "done" else None
                 plan = replace(plan, is_finished=True, seconds=seconds)
             elif plan.goes_on and self._has_left_no_state(going_on[going_on[fit.id].shorter]):
-                rows = planning.rows_read(cell.task, self._method(cell), plan.recipe, runner)
-                plan = replace(plan, rows=rows, goes_on=False)
+                plan = replace(plan, rows=self._rows_read(cell, plan.recipe), goes_on=False)
             compared.append(plan)
         wanted = FinishedCost(
             fits[0].task,

@@ -117,6 +117,9 @@ def test_a_submission_is_marked(shell: Shell) -> None:
 
 @pytest.mark.parametrize("value", [0, True, 1.5, "10"])
 def test_a_wrong_limit_in_python_is_refused(value: Any) -> None:
-    for make in (lambda: StudyOptions(limit_dev=value), lambda: compared(("words",), (mood(),), limit_dev=value)):
+    for make in (
+        lambda: StudyOptions(limit_dev=value),
+        lambda: replace(compared(("words",), (mood(),)), limit_dev=value),
+    ):
         with pytest.raises(RequestError, match="limit_dev"):
             make()

@@ -18,6 +18,7 @@ from benchrunner.parameters.parameter import NamedValues
 from benchrunner.results import Grid, Runner, StudyOptions, compared, run_study
 from benchrunner.runs.finished_fits import FinishedFit
 from benchrunner.runs.folder import RunFolder
+from benchrunner.studies.cells import Fitting
 from benchrunner_kit.testing.tiny_encoder import TinyBackbone
 from command_line import Shell
 from inline import mood, plugins
@@ -104,7 +105,7 @@ def test_several_values_are_a_grid_that_dev_selects_in(fixed: Shell) -> None:
     tasks = fixed.plugins.tasks_of(["mood"])
     result = run_study(options.study(["words"], tasks, own), own)
     assert [fit.id for fit in result.cells[0].cell.fits] == [fit["id"] for fit in first["fits"]]
-    study = compared(("words",), tuple(tasks), Grid({"fixed.label": (1,)}), methods=("fixed",))
+    study = compared(("words",), tuple(tasks), Fitting(Grid({"fixed.label": (1,)})), methods=("fixed",))
     assert [fit.recipe.parameters for fit in run_study(study, own).cells[0].cell.fits] == [{"fixed.label": 1}]
 
 

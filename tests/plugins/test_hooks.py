@@ -34,6 +34,7 @@ from benchrunner.results import (
 )
 from benchrunner.runs.predicting import predict
 from benchrunner.runs.runner import Observers
+from benchrunner.studies.cells import Fitting
 from benchrunner_kit.testing import check_backbone, sentences
 from benchrunner_submit import Answers
 from benchrunner_submit.submission_files.checking import find_faults
@@ -129,7 +130,7 @@ def test_the_documented_study_is_that_of_two_lines(tmp_path: Path) -> None:
 
 def test_the_documented_plan_counts_the_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = runner(tmp_path)
-    study = compared(("words",), made.plugins.tasks_of(["mood"]), seeds=(0, 1, 2))
+    study = compared(("words",), made.plugins.tasks_of(["mood"]), Fitting(seeds=(0, 1, 2)))
     documented("plan_study").plan_study(study, made, None, False)
     assert capsys.readouterr().out == "words on mine/mood: 3 fits at most\n"
 
@@ -181,7 +182,7 @@ def test_the_documented_reader_finds_a_task_beside_its_data(tmp_path: Path, monk
 def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path) -> None:
     runner = documented_mood(tmp_path)
     task = runner.plugins.tasks.find("mine/mood")
-    result = run_study(compared(("mine/words",), (task,), changes={"epochs": 1}), runner)
+    result = run_study(compared(("mine/words",), (task,), Fitting(changes={"epochs": 1})), runner)
     (cell,) = result.cells
     assert cell.selected is not None and not cell.lost
     board = runner.plugins.leaderboards.find("moods")
@@ -252,7 +253,9 @@ def test_the_documented_observers_are_told(tmp_path: Path, capsys: pytest.Captur
 def test_the_documented_search_trains_the_first_point(tmp_path: Path) -> None:
     plugins = discover(extra=[("own", own()), ("first", documented("offer_search"))], installed=False)
     made = Runner(plugins, runner(tmp_path).workspace)
-    study = compared(("words",), (plugins.tasks.find("mood"),), Grid({"lr": (1e-2, 2e-2)}), changes={"epochs": 1})
+    study = compared(
+        ("words",), (plugins.tasks.find("mood"),), Fitting(Grid({"lr": (1e-2, 2e-2)}), changes={"epochs": 1})
+    )
     (cell,) = run_study(study, made).cells
     assert [point.recipe.lr for point in cell.cell.candidates] == [1e-2]
 
@@ -261,7 +264,7 @@ def test_the_documented_observers_see_studies_and_scores(tmp_path: Path, capsys:
     names = ("before_study", "after_predict")
     plugins = discover(extra=[("own", own()), *((name, documented(name)) for name in names)], installed=False)
     made = Runner(plugins, runner(tmp_path).workspace)
-    study = compared(("words",), (plugins.tasks.find("mood"),), seeds=(0, 1), changes={"epochs": 1})
+    study = compared(("words",), (plugins.tasks.find("mood"),), Fitting(seeds=(0, 1), changes={"epochs": 1}))
     result = run_study(study, made)
     fits = [fit.id for cell in result.cells for fit in cell.cell.fits]
     said = capsys.readouterr().out.splitlines()

@@ -19,6 +19,7 @@ from benchrunner.io.seals import folder_checksums
 from benchrunner.methods.method import Job
 from benchrunner.results import Runner, compared, run_study
 from benchrunner.runs.predicting import predict
+from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_kit.testing import WEIGHTS, TinyBackbone, TinyEncoder
@@ -207,7 +208,7 @@ def test_minus_infinity_is_the_output_of_what_is_impossible(tmp_path: Path) -> N
 
 def test_a_comparison_shows_that_a_fit_diverged_and_no_score(tmp_path: Path) -> None:
     used = runner(tmp_path, register_methods=[Foreign(float("nan"))], register_tasks=[mood(method="chancy")])
-    result = run_study(compared(("words",), (used.plugins.tasks.find("mood"),), seeds=(0, 1)), used)
+    result = run_study(compared(("words",), (used.plugins.tasks.find("mood"),), Fitting(seeds=(0, 1))), used)
     (cell,) = result.cells
     assert cell.selected is None and not cell.figures
     assert [reason.split(":")[0] for reason in cell.lost.values()] == ["diverged"] * 2

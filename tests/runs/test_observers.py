@@ -8,6 +8,7 @@ import pytest
 
 from benchrunner.errors import RequestError
 from benchrunner.results import Executor, Fit, Runner, compared, run_study
+from benchrunner.studies.cells import Fitting
 from inline import own_and, plugin, runner
 from moody import Moody, fine_tuned, with_method
 
@@ -79,7 +80,7 @@ def test_observers_and_executors_get_copies_of_lists(tmp_path: Path) -> None:
                 yield fits[0], runner.run(fits.pop(0))
 
     made = runner(tmp_path, before_study=before_study)
-    study = compared(("words",), [made.plugins.tasks.find("mood")], seeds=(0, 1), changes={"limit_train": 8})
+    study = compared(("words",), [made.plugins.tasks.find("mood")], Fitting(seeds=(0, 1), changes={"limit_train": 8}))
     (cell,) = run_study(study, made, executor=Greedy()).cells
     assert len(cell.restarts) == 2
     assert all(fit.suppliers for fit in cell.restarts)

@@ -3,8 +3,8 @@
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.studies.backbones_by_tasks import compared
 from benchrunner.studies.contrasts import compared_with
+from benchrunner.studies.study_building import compared
 from inline import mood
 
 NAMES = ("a", "b-1", "bert/mini")

@@ -11,6 +11,7 @@ from benchrunner import RequestError
 from benchrunner.errors import PluginError
 from benchrunner.fits.cost import Cost, prefixed
 from benchrunner.results import Result, Runner, compared, comparison, read_study, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison.facts import cost_notes
 from benchrunner.studies.comparison.layout import cost_rows
 from benchrunner.studies.kept.kept_study import find_study
@@ -40,7 +41,7 @@ def measure(folder: Path, count: int, **hooks: Any) -> tuple[Result, Runner]:
 
 def run(made: Runner, count: int, **options: Any) -> Result:
     tasks = (made.plugins.tasks.find("mood"),)
-    study = compared(NAMES[:count], tasks, seeds=(0, 1), changes={"epochs": 1, "batch_size": QUICK.batch_size})
+    study = compared(NAMES[:count], tasks, Fitting(seeds=(0, 1), changes={"epochs": 1, "batch_size": QUICK.batch_size}))
     return run_study(study, made, keep_as="mine", **options)
 
 

@@ -27,12 +27,12 @@ from benchrunner.studies.kept.kept_study import KeptCell, find_study
 from benchrunner.studies.result import Result
 from benchrunner_statistics import AnsweredRows
 from chancy import Chancy, chancy
-from inline import mood, plugins, runner
+from inline import mood, plugins, runner, study_with
 
 
 def small(made: Runner, **changes: Any) -> Study:
     options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)}
-    return compared(("words",), tuple(made.plugins.tasks.values()), **(options | changes))
+    return study_with(("words",), tuple(made.plugins.tasks.values()), **(options | changes))
 
 
 def without_data(made: Runner, folder: Path) -> Runner:

@@ -10,6 +10,7 @@ import pytest
 import finished_studies
 from benchrunner import RequestError, Workspace
 from benchrunner.results import Result, Runner, StudyOptions, compared, read_study, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from benchrunner.studies.contrasts import compared_with
@@ -43,7 +44,7 @@ task = "made/classify"
 def curve(limits: tuple[int | None, ...] = (8, 40, None), seeds: int = 5, names: tuple[str, ...] = ("quick", "slow"),
           **changes: Any) -> Study:  # fmt: skip
     made = task("made/classify", rows=120)
-    return compared(names, (made,), seeds=tuple(range(seeds)), changes=changes, limits=limits)
+    return compared(names, (made,), Fitting(seeds=tuple(range(seeds)), changes=changes), limits=limits)
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +71,8 @@ def test_each_number_of_rows_is_a_point_of_a_line() -> None:
 def test_fits_of_all_rows_are_those_of_a_study_without_a_curve(tmp_path: Path, finished: tuple[Result, Runner]) -> None:
     """Fewer rows are sampled: the whole set has no sample in its identity, and a point has that of its own option."""
     result, made = finished
-    plain = compared(("quick",), result.study.tasks, seeds=tuple(range(5)))
-    alone = compared(("quick",), result.study.tasks, seeds=(3,), changes={"limit_train": 8})
+    plain = compared(("quick",), result.study.tasks, Fitting(seeds=tuple(range(5))))
+    alone = compared(("quick",), result.study.tasks, Fitting(seeds=(3,), changes={"limit_train": 8}))
     finish(alone, finished_studies.runner(tmp_path, alone.tasks, ("quick",)), {"quick": 0.5})
     found = {cell.cell.system: [fit.id for fit in cell.cell.fits] for cell in result.cells}
     (whole,) = run_study(plain, made, keep_as="plain").cells

@@ -12,7 +12,7 @@ from benchrunner.engine import Job, Outcome
 from benchrunner.errors import FitError, PluginError
 from benchrunner.fits.executor import FitRunner
 from benchrunner.results import Executor, Fit, Grid, Record, compared, run_study
-from benchrunner.studies.cells import selected_fit
+from benchrunner.studies.cells import Fitting, selected_fit
 from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner.studies.comparison.json_values import as_json
@@ -93,4 +93,6 @@ def test_an_executor_that_forgets_fits_is_an_error(tmp_path: Path) -> None:
 
     made = chancy(tmp_path)
     with pytest.raises(PluginError, match="The executor 'lazy' gave no record of 1 of 3 fits"):
-        run_study(compared(("words",), (made.plugins.tasks.find("mood"),), seeds=(0, 1, 2)), made, executor=Lazy())
+        run_study(
+            compared(("words",), (made.plugins.tasks.find("mood"),), Fitting(seeds=(0, 1, 2))), made, executor=Lazy()
+        )

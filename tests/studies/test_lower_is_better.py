@@ -15,7 +15,7 @@ import finished_studies
 from benchrunner import ACCURACY, Metric, Regress, Score
 from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.runs.predicting import NO_BETTER, flags_of
-from benchrunner.studies.cells import Selection, selected_fit
+from benchrunner.studies.cells import Fitting, Selection, selected_fit
 from benchrunner.studies.comparison.footnotes import footnotes
 from chancy import Chancy, compare_rates
 from finished_studies import finish, task
@@ -103,7 +103,7 @@ def studies(folder: Path, names: tuple[str, ...], levels: dict[str, float]) -> t
     for metric in (ACCURACY, ERRORS):
         tasks = tuple(replace(task(name, rows=120), metrics=(metric,)) for name in ("made/one", "made/two"))
         made = finished_studies.runner(folder / metric.name, tasks, names)
-        study = compared(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
+        study = compared(names, tasks, Fitting(Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2)))
         finish(study, made, levels)
         results.append(run_study(study, made))
     hits, errors = results

@@ -11,7 +11,7 @@ from benchrunner import Recipe, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.fits.progress import Event
 from benchrunner.results import Grid, Result, Runner, compared, run_study
-from benchrunner.studies.cells import Cell
+from benchrunner.studies.cells import Cell, Fitting
 from benchrunner.studies.planning import shorter_recipes
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import notes
@@ -104,14 +104,14 @@ def test_numbers_of_steps_are_lengths_too(tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[mood(recipe=FREE.changed(epochs=3))])
     steps = steps_taken(made)
     tasks = tuple(made.plugins.tasks.values())
-    run_study(compared(("words",), tasks, Grid({"max_steps": (4, None, 8)})), made)
+    run_study(compared(("words",), tasks, Fitting(Grid({"max_steps": (4, None, 8)}))), made)
     assert [step for _, step in steps] == list(range(1, 19))
 
 
 def checkpoints(made: Runner, *stops: int | None) -> Result:
     """Train one fit on a schedule of 18 steps that decays, and stop copies of it earlier."""
     tasks = tuple(made.plugins.tasks.values())
-    study = compared(("words",), tasks, Grid({"stop_at": stops}), keep="all")
+    study = compared(("words",), tasks, Fitting(Grid({"stop_at": stops}), keep="all"))
     return run_study(study, made)
 
 
@@ -134,7 +134,7 @@ def test_a_later_study_goes_on_from_a_kept_state(keep: str, taken: int, tmp_path
     run(made, epochs=(1, 2), keep=keep)
     steps = steps_taken(made)
     tasks = tuple(made.plugins.tasks.values())
-    plan = dry_run_study(compared(("words",), tasks, Grid({"epochs": (1, 2, 3)})), made)
+    plan = dry_run_study(compared(("words",), tasks, Fitting(Grid({"epochs": (1, 2, 3)}))), made)
     run(made, epochs=(1, 2, 3), keep=keep)
     assert len(steps) == taken
     assert sum(fit.rows for fit in plan.fits if not fit.is_finished) == 8 * taken
@@ -214,8 +214,8 @@ def test_a_dry_run_counts_the_rows_that_are_left(tmp_path: Path) -> None:
 def test_a_dry_run_counts_all_rows_where_no_state_is_left(tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[mood(recipe=FREE)])
     tasks = tuple(made.plugins.tasks.values())
-    run_study(compared(("words",), tasks, Grid({"epochs": (1, 2)})), made)
-    [line] = dry_run_study(compared(("words",), tasks, Grid({"epochs": (1, 2, 5)})), made).lines
+    run_study(compared(("words",), tasks, Fitting(Grid({"epochs": (1, 2)}))), made)
+    [line] = dry_run_study(compared(("words",), tasks, Fitting(Grid({"epochs": (1, 2, 5)}))), made).lines
     assert line.rows == 5 * len(made.planner.rows(tasks[0], "train"))
 
 

@@ -11,11 +11,11 @@ from benchrunner.results import Runner, compared
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.cells import Selection, selected_fit
 from benchrunner.studies.comparison.json_values import as_json
+from benchrunner.studies.other_figures import _of_log
 from benchrunner.studies.planning import check_data
 from benchrunner.studies.study import System
-from benchrunner.studies.study_run import _of_log
 from chancy import ACCURACY, chancy, compare_rates
-from inline import mood, runner
+from inline import mood, runner, study_with
 
 
 @pytest.mark.parametrize("content", [None, "text\tmood\na\tblue\n"])
@@ -78,7 +78,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("change", "reason"), BAD)
 def test_an_impossible_study_is_refused(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(RequestError, match=reason):
-        compared(**({"backbones": ("words",), "tasks": (mood(),)} | change))
+        study_with(**({"backbones": ("words",), "tasks": (mood(),)} | change))
 
 
 def test_a_task_without_a_dev_split_cannot_be_selected_on() -> None:

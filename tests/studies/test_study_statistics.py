@@ -4,12 +4,13 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchrunner import ACCURACY
-from benchrunner.results import Grid, Result, Runner, compared, run_study
+from benchrunner.results import Grid, Result, Runner, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.entries import Statistics
 from benchrunner.studies.intervals import restart_interval
@@ -19,13 +20,14 @@ from benchrunner_statistics.differences import corrected_differences
 from benchrunner_statistics.paired_tests import Side
 from benchrunner_statistics.scored_answers import ScoredAnswers
 from chancy import chancy
+from inline import study_with
 
 PLACE = ("words", "mine/mood accuracy")
 
 
-def study(made: Runner, *, backbones: tuple[str, ...] = ("words", "other"), **changes: object) -> Result:
-    options: dict[str, object] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)} | changes
-    return run_study(compared(backbones, tuple(made.plugins.tasks.values()), **options), made)  # type: ignore[arg-type]
+def study(made: Runner, *, backbones: tuple[str, ...] = ("words", "other"), **changes: Any) -> Result:
+    options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)} | changes
+    return run_study(study_with(backbones, tuple(made.plugins.tasks.values()), **options), made)
 
 
 def test_statistics_use_all_restarts_of_the_chosen_point(tmp_path: Path) -> None:

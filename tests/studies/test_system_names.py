@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner.studies.backbones_by_tasks import named_backbones, short_paths
+from benchrunner.studies.system_names import named_backbones, short_paths
 
 
 @pytest.mark.parametrize(

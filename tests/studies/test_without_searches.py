@@ -8,6 +8,7 @@ import pytest
 from benchrunner import RequestError
 from benchrunner.command_line import options
 from benchrunner.results import Grid, Runner, StudyOptions, compared, run_study
+from benchrunner.studies.cells import Fitting
 from inline import METHODS, own_and, runner
 
 
@@ -17,7 +18,7 @@ def bare(tmp_path: Path) -> Runner:
 
 
 def test_all_grid_points_run(bare: Runner) -> None:
-    study = compared(("words",), (bare.plugins.tasks.find("mood"),), Grid({"lr": (1e-2, 2e-2)}), seeds=(0, 1))
+    study = compared(("words",), (bare.plugins.tasks.find("mood"),), Fitting(Grid({"lr": (1e-2, 2e-2)}), seeds=(0, 1)))
     (cell,) = run_study(study, bare).cells
     assert [len(point.fits) for point in cell.cell.candidates] == [2, 2]
 
@@ -25,7 +26,7 @@ def test_all_grid_points_run(bare: Runner) -> None:
 def test_looks_and_limits_are_refused(bare: Runner) -> None:
     task = bare.plugins.tasks.find("mood")
     with pytest.raises(RequestError, match="the plugin 'search' does"):
-        run_study(compared(("words",), (task,), seeds=(0, 1, 2), looks=(2, 3)), bare)
+        run_study(compared(("words",), (task,), Fitting(seeds=(0, 1, 2), looks=(2, 3))), bare)
     with pytest.raises(RequestError, match="the plugin 'search' does"):
         run_study(compared(("words",), (task,)), bare, limit="4h")
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from benchrunner.engine import Job, Method, Outcome
-from benchrunner.results import Grid, Result, Runner, compared, run_study
+from benchrunner.results import Grid, Result, Runner, run_study
 from benchrunner.tasks.task import Term
-from inline import mood, runner
+from inline import mood, runner, study_with
 
 ACCURACY = Term("mine/mood", "dev", "accuracy")
 """The score that selects by default."""
@@ -56,4 +56,4 @@ def compare_rates(made: Runner, **changes: Any) -> Result:
     """Run a study of the learning rates 4 and 8 with three seeds on all tasks of a runner."""
     options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2), **changes}
     tasks = options.pop("tasks", tuple(made.plugins.tasks.values()))
-    return run_study(compared(("words",), tasks, **options), made)
+    return run_study(study_with(("words",), tasks, **options), made)

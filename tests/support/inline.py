@@ -36,7 +36,7 @@ from benchrunner import (
     Workspace,
     hookimpl,
 )
-from benchrunner.results import Computing, Plugins, Runner, discover
+from benchrunner.results import Computing, Plugins, Runner, Study, discover
 from benchrunner_submit import BoardFile, Labels, Leaderboard, Number, Table
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
@@ -165,3 +165,11 @@ if __name__ == "__main__":
     from benchrunner.command_line.main import main
 
     sys.exit(main(plugins=plugins(register_tasks=[mood(), pairs()])))
+
+
+def study_with(backbones: Any, tasks: Any, **options: Any) -> Study:
+    """Build a study by fields of `Fitting` and arguments of `compared`."""
+    from benchrunner.results import cells, compared
+
+    of_fits = {name: options.pop(name) for name in cells.Fitting.__dataclass_fields__ if name in options}
+    return compared(backbones, tasks, cells.Fitting(**of_fits), **options)

@@ -5,6 +5,7 @@ from types import ModuleType
 
 from benchrunner import hookimpl
 from benchrunner.results import Computing, Runner, StudyOptions, compared, discover, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_kit.demo import Demo
 from benchrunner_kit.testing import tiny_family
 
@@ -27,7 +28,7 @@ def learned_tasks(name: str, plugin: ModuleType, folder: Path) -> list[str]:
     tasks = [task for task in plugins.tasks.values() if task.demo_files is not None]
     demo.write_data(tasks)
     runner = Runner(plugins, demo.workspace, Computing("cpu"))
-    result = run_study(compared(demo.backbones, tasks, changes=changes), runner)
+    result = run_study(compared(demo.backbones, tasks, Fitting(changes=changes)), runner)
     assert result.is_complete
     (submission,) = demo.write_submissions(tasks, StudyOptions(recipe=changes), runner)
     assert submission.faults == ()

@@ -8,9 +8,9 @@ from typing import Any
 
 from benchrunner import Recipe, Score, Task, Term
 from benchrunner.results import Fit, comparison, discover
-from benchrunner.studies.backbones_by_tasks import compared
-from benchrunner.studies.cells import Candidate, CellResult, Figure
+from benchrunner.studies.cells import Candidate, CellResult, Figure, Fitting
 from benchrunner.studies.result import Result
+from benchrunner.studies.study_building import compared
 from inline import REPORT, STATISTICS
 
 
@@ -21,7 +21,7 @@ def made_result(tasks: Sequence[Task], backbones: Sequence[str], *, best: float 
     for task in tasks:
         pairs = itertools.product(task.named("dev"), task.metrics)
         terms[task.name] = [Term(task.name, split, metric.name) for split, metric in pairs]
-    study, cells = compared(backbones, tasks, seeds=(0, 1, 2)), []
+    study, cells = compared(backbones, tasks, Fitting(seeds=(0, 1, 2))), []
     for asked in study.cells:
         fit = Fit(asked.task.name, asked.backbone, "finetune", Recipe(), 0, "data", {}, "revision", {})
         cell = replace(asked, candidates=(Candidate(fit.recipe, (fit,)),))

@@ -15,6 +15,7 @@ from shutil import unpack_archive
 import browsers
 from benchrunner.fits.computing import Computing
 from benchrunner.results import Result, Runner, compared, discover, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_kit.demo import Demo
 from benchrunner_kit.demo_command import TALES
 from benchrunner_report.rendering import write_report
@@ -39,7 +40,7 @@ def study(folder: Path) -> tuple[Result, Runner]:
     tasks = tuple(plugins.tasks_of((*TASKS, str(folder / "data" / "order.toml"))))
     runner = Runner(plugins, demo.workspace, Computing("cpu"))
     changes = {"epochs": 3, "batch_size": 16, "lr": 1e-3, "max_length": 64, "precision": "fp32"}
-    asked = compared(BACKBONES, tasks, seeds=(0, 1, 2), changes=changes)
+    asked = compared(BACKBONES, tasks, Fitting(seeds=(0, 1, 2), changes=changes))
     return run_study(asked, runner, show_progress=True, keep_as="three-small-backbones"), runner
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from benchrunner.engine import Job, Method, Outcome
-from benchrunner.results import Grid, Result, Runner, Study, StudyOptions, compared, run_study
+from benchrunner.results import Grid, Result, Runner, Study, StudyOptions, run_study
 from benchrunner.studies.planning import search_of
-from inline import mood, runner
+from inline import mood, runner, study_with
 
 SEARCHED = ("search", "trials", "early_stop")
 
@@ -48,7 +48,7 @@ def study_of(made: Runner, names: Any = ("words",), **choices: Any) -> Study:
     searched = {name: choices.pop(name) for name in SEARCHED if name in choices}
     values = StudyOptions.named(searched, {}, made.plugins).search
     search = search_of(made.plugins).choice(values, made.plugins)
-    return compared(names, tuple(made.plugins.tasks.values()), grid, search=search, **choices)
+    return study_with(names, tuple(made.plugins.tasks.values()), grid=grid, search=search, **choices)
 
 
 def run(made: Runner, *, limit: str | None = None, **choices: Any) -> Result:

@@ -18,7 +18,6 @@ from benchrunner.io.json_form import as_json, fields_json
 from benchrunner.io.seals import write_sealed
 from benchrunner.metrics import Score
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.backbones_by_tasks import CUT
 from benchrunner.studies.cells import Cell, CellResult, Figure
 from benchrunner.studies.kept.kept_study import (
     FORMAT,
@@ -29,8 +28,9 @@ from benchrunner.studies.kept.kept_study import (
     kept_studies,
     study_path,
 )
-from benchrunner.studies.kept.noted_predictions import PredictionIds
+from benchrunner.studies.predictions import PredictionIds
 from benchrunner.studies.study import Place, Study
+from benchrunner.studies.system_names import CUT
 from benchrunner.tasks.task import Term
 
 LONGEST_NAME = 100
@@ -48,13 +48,13 @@ class StudyKeeper:
     A file of the same name is replaced. If it holds the same request, its dates and the outcome of equal cells stay.
     """
 
-    def __init__(self, runner: Runner, name: str, study: Study, *, command: Sequence[str] = ()) -> None:
-        self.name = check_name(name)
-        self._path = study_path(runner.workspace.runs, name)
+    def __init__(self, runner: Runner, name: str | None, study: Study, *, command: Sequence[str] = ()) -> None:
+        self.name = check_name(name or derived_name(study))
+        self._path = study_path(runner.workspace.runs, self.name)
         data = runner.workspace.data
         asked = KeptStudy(
             FORMAT,
-            name,
+            self.name,
             tuple(command),
             runner.plugins.core.version,
             started=_now(),
@@ -66,7 +66,7 @@ class StudyKeeper:
         self.kept = from_json(KeptStudy, fields_json(asked), self._path)  # equal to what a reader of the file gets
         self._before: KeptStudy | None = None
         with contextlib.suppress(RequestError):  # no such study, or a damaged file, which is written anew
-            before = find_study(runner.workspace.runs, name)
+            before = find_study(runner.workspace.runs, self.name)
             if before.request == self.kept.request:
                 self._before = before
                 words = self.kept.command or before.command

@@ -15,14 +15,14 @@ from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predicting import majority_fits
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.backbones_by_tasks import compared
-from benchrunner.studies.cells import Candidate, Cell, CellResult
+from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.kept.noted_predictions import KeptPredictions, PredictionIds
+from benchrunner.studies.predictions import KeptPredictions, PredictionIds
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
-from benchrunner.studies.study import Place, Study, named_by_method
+from benchrunner.studies.study import Study, named_by_method
+from benchrunner.studies.study_building import compared
 from benchrunner.tasks.task import Task, Term
 
 System = tuple[str, str]
@@ -74,21 +74,17 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
     if not fits:
         raise RequestError("Name at least one run.")
     names = _names(fits.values())
-    groups: dict[Place, list[Fit]] = {}
-    for fit in fits.values():
-        groups.setdefault((names[fit.backbone, fit.method], fit.task), []).append(fit)
     study = _study(names, fits.values(), runner)
-    cells = {(cell.system, cell.task.name): cell for cell in study.cells}
     predictions = KeptPredictions(runner, PredictionIds())
     results = []
-    for place, group in groups.items():
-        cell = replace(
-            cells[place],
-            candidates=_candidates(group),
-            backbone=group[0].backbone,
-            method=group[0].method,
-        )
-        results.append(_cell_result(cell, predictions, runner, {}))
+    for cell in study.cells:
+        own = []
+        for fit in fits.values():
+            if fit.task == cell.task.name and names[fit.backbone, fit.method] == cell.system:
+                own.append(fit)
+        if own:
+            cell = replace(cell, candidates=_candidates(own), backbone=own[0].backbone, method=own[0].method)
+            results.append(_cell_result(cell, predictions, runner, {}))
     data = {fit.data for fit in fits.values()}
     majority = {fit.task: fit for fit in majority_fits(runner.workspace.runs) if fit.data in data}
     baseline: dict[Term, Score] = {}
@@ -173,7 +169,7 @@ def _study(names: Mapping[System, str], fits: Iterable[Fit], runner: Runner) -> 
         seeds.add(fit.seed)
         methods.add(fit.method)
     systems = list(dict.fromkeys(names.values()))
-    study = compared(systems, list(tasks.values()), seeds=tuple(sorted(seeds)), keep="all")
+    study = compared(systems, list(tasks.values()), Fitting(seeds=tuple(sorted(seeds)), keep="all"))
     own_methods = {task.method for task in tasks.values()}
     if len(methods) > 1 or methods == own_methods:
         return study

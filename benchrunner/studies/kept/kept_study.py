@@ -17,7 +17,7 @@ from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import OTHER_RUNS
 from benchrunner.studies.cells import Candidate, Cell, CellKey, CellResult, Figure, Fitting, Selection
 from benchrunner.studies.contrasts import spelled_names
-from benchrunner.studies.kept.noted_predictions import Key, PredictionIds
+from benchrunner.studies.predictions import Key, PredictionIds
 from benchrunner.studies.study import Place, Study
 from benchrunner.tasks.task import Term
 

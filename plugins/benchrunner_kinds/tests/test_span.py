@@ -12,7 +12,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import BadRows, DataError, RequestError
 from benchrunner.features.arrays import Features
 from benchrunner.features.flat_batch import collate
-from benchrunner.features.pieces import Frame
+from benchrunner.features.tokenized_texts import Frame
 from benchrunner.metrics import Metric
 from benchrunner.parameters.recipes import Recipe
 from benchrunner_devices.fixed_shapes import in_fixed_shape, multiple_of

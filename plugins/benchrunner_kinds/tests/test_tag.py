@@ -15,7 +15,7 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, RequestError
 from benchrunner.features.arrays import IGNORED, Features
 from benchrunner.features.flat_batch import FlatBatch, collate
-from benchrunner.features.pieces import Frame, Pieces
+from benchrunner.features.tokenized_texts import Frame, Pieces
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
 from benchrunner_kinds.tags.tag import Tag
 from benchrunner_kinds.tags.tag_windows import Borders, windows

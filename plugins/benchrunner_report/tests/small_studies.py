@@ -6,6 +6,7 @@ from pathlib import Path
 
 import finished_studies
 from benchrunner.results import Grid, Result, Runner, compared, run_study
+from benchrunner.studies.cells import Fitting
 from finished_studies import finish, task
 
 NAMES = ("made/good", "made/poor")
@@ -16,6 +17,6 @@ def small(folder: Path, kinds: tuple[str, ...] = KINDS, names: tuple[str, ...] =
     """Finish a study of some backbones on a task of each kind."""
     tasks = tuple(task(f"made/{kind}", kind) for kind in kinds)
     made = finished_studies.runner(folder, tasks, names)
-    study = compared(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
+    study = compared(names, tasks, Fitting(Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2)))
     finish(study, made, dict(zip(names, (0.8, 0.5, 0.6), strict=False)))
     return run_study(study, made, keep_as="kept"), made

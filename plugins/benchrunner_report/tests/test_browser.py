@@ -9,6 +9,7 @@ import pytest
 
 import browsers
 from benchrunner.results import Grid, compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_report.rendering import write_report
 from finished_studies import finish, runner, task
 
@@ -36,7 +37,7 @@ def made_report(folder: Path, names: tuple[str, ...]) -> Path:
     texts = {row: HOSTILE[row % len(HOSTILE)] for row in range(60)}
     tasks = (task("made/pairs", "classify", texts=texts), task("made/words", "span"))
     made = runner(folder, tasks, names)
-    study = compared(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2))
+    study = compared(names, tasks, Fitting(Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1, 2)))
     finish(study, made, {name: 0.8 - 0.3 * (number % 2) for number, name in enumerate(names)})
     return write_report(run_study(study, made), folder / "report.html", made)
 

@@ -12,6 +12,7 @@ import pytest
 import finished_studies
 from benchrunner.results import Grid, compared, run_study
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.cells import Fitting
 from finished_studies import finish, task
 
 KINDS = ("classify", "regress", "choose", "tag", "span", "classify")
@@ -40,7 +41,9 @@ def test_a_report_of_two_thousand_fits_is_small_and_quick(tmp_path: Path) -> Non
     """12 tasks x 4 backbones x 8 learning rates x 5 restarts: 1,920 fits. No library for training is loaded."""
     made = runner(tmp_path)
     tasks = tuple(made.plugins.tasks.values())
-    study = compared(NAMES, tasks, Grid({"lr": tuple(number * 1e-5 for number in range(1, 9))}), seeds=(0, 1, 2, 3, 4))
+    study = compared(
+        NAMES, tasks, Fitting(Grid({"lr": tuple(number * 1e-5 for number in range(1, 9))}), seeds=(0, 1, 2, 3, 4))
+    )
     finish(study, made, dict(zip(NAMES, (0.8, 0.75, 0.7, 0.72), strict=True)), steps=1000)
     run_study(study, made, keep_as="large")
     page, here = tmp_path / "large.html", Path(__file__).parent

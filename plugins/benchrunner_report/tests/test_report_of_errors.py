@@ -8,6 +8,7 @@ from pathlib import Path
 import finished_studies
 from benchrunner import Metric
 from benchrunner.results import Grid, compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.drawings.study_charts import _shown_tests
 from benchrunner_report.grading import graded
@@ -26,7 +27,7 @@ def test_pages_show_errors_above_zero_and_the_least_as_best(tmp_path: Path) -> N
     levels = {"made/poor": 0.2, "made/good": 0.97, "made/fair": 0.5}
     number = replace(task("made/number", "regress", rows=120), metrics=(MAE,))
     made = finished_studies.runner(tmp_path, (number,), tuple(levels))
-    study = compared(tuple(levels), (number,), Grid({"lr": (3e-5,)}), seeds=(0, 1, 2))
+    study = compared(tuple(levels), (number,), Fitting(Grid({"lr": (3e-5,)}), seeds=(0, 1, 2)))
     finish(study, made, levels)
     result = run_study(study, made)
     assert {other for _, other, _ in _shown_tests(result)} == {"made/good"}, "differences from the best"

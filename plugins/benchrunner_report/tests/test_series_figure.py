@@ -4,6 +4,7 @@ import pytest
 
 import finished_studies
 from benchrunner.results import Result, Runner, compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_report.drawings.svg import LogarithmicScale
 from benchrunner_report.gathering import gather
 from benchrunner_report.rendering import rendered
@@ -14,7 +15,7 @@ from finished_studies import finish, task
 def curve(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
     tasks = (task("made/classify", rows=60),)
     made = finished_studies.runner(tmp_path_factory.mktemp("curve"), tasks, ("one", "other"))
-    study = compared(("one", "other"), tasks, seeds=(0, 1, 2), limits=(8, None))
+    study = compared(("one", "other"), tasks, Fitting(seeds=(0, 1, 2)), limits=(8, None))
     finish(study, made, {system.name: 0.6 for system in study.systems})
     return run_study(study, made), made
 

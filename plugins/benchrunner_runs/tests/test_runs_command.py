@@ -11,6 +11,7 @@ import pytest
 from benchrunner import ACCURACY, Recipe, RequestError
 from benchrunner.command_line.main import main
 from benchrunner.results import compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_runs.sizes import sizes_of
 from benchrunner_runs.summaries import short_ids
 from chancy import chancy
@@ -187,7 +188,7 @@ def test_an_empty_path_is_not_this_folder(runs: Runs) -> None:
 
 def test_studies_are_listed_with_what_they_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = chancy(tmp_path)
-    run_study(compared(("words",), tuple(made.plugins.tasks.values()), seeds=(0, 1)), made, keep_as="mine")
+    run_study(compared(("words",), tuple(made.plugins.tasks.values()), Fitting(seeds=(0, 1))), made, keep_as="mine")
     runs = Runs(made.workspace.runs, capsys)
     (study,) = runs.json("studies")["studies"]
     assert (study["name"], study["backbones"], study["tasks"]) == ("mine", ["words"], ["mine/mood"])

@@ -18,7 +18,7 @@ from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import notes
 from benchrunner_studies.recipes import read_recipe
-from inline import QUICK, mood, plugins, runner
+from inline import QUICK, mood, plugins, runner, study_with
 from scripted import Scripted, run as run_of, study_of as study_from
 
 RATES = (1.0, 2.0, 3.0, 4.0, 5.0)
@@ -204,7 +204,7 @@ def test_later_looks_leave_what_a_search_decided(tmp_path: Path) -> None:
 def said_of(made: Runner, grids: dict[str, Grid], **choices: Any) -> str:
     """Compare systems that have grids of their own, and return the notes."""
     tasks = tuple(made.plugins.tasks.values())
-    studies = [compared({name: "words"}, tasks, grid, seeds=(0, 1), **choices) for name, grid in grids.items()]
+    studies = [study_with({name: "words"}, tasks, grid=grid, seeds=(0, 1), **choices) for name, grid in grids.items()]
     first, second = studies
     study = compared({name: name for name in grids}, tasks)
     study = type(study)(first.systems + second.systems, first.columns, first.cells + second.cells)

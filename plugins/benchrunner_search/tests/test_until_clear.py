@@ -79,7 +79,7 @@ def made(folder: Path, **right: list[int]) -> tuple[Runner, Scripted]:
 def study_of(made: Runner, *, looks: Sequence[int] = LOOKS, rates: Sequence[float] = (1.0,)) -> Study:
     backbones = list(made.plugins.backbones)
     tasks = tuple(made.plugins.tasks.values())
-    return compared(backbones, tasks, Grid({"lr": rates}), seeds=tuple(range(looks[-1])), looks=tuple(looks))
+    return compared(backbones, tasks, Fitting(Grid({"lr": rates}), seeds=tuple(range(looks[-1])), looks=tuple(looks)))
 
 
 def restarts(result: Result) -> list[int]:
@@ -173,7 +173,7 @@ def test_constant_answers_are_no_power(others: int, tmp_path: Path) -> None:
     """One row is answered otherwise by one fit: the small variance of this would be a small detectable difference."""
     names = {f"b{number}": [-1] * 3 for number in range(others)}
     runner, _ = made(tmp_path, almost=[-2, -1, -1], **names)
-    study = compared(list(runner.plugins.backbones), tuple(runner.plugins.tasks.values()), seeds=(0, 1, 2))
+    study = compared(list(runner.plugins.backbones), tuple(runner.plugins.tasks.values()), Fitting(seeds=(0, 1, 2)))
     printed = as_json(run_study(study, runner))
     assert "nothing can be said" in printed["conclusion"] and "under" not in printed["conclusion"]
     assert all(test["detectable"] is None for test in printed["comparisons"])
@@ -213,7 +213,7 @@ def test_a_study_begun_without_looks_is_named(tmp_path: Path) -> None:
     """Whoever adds restarts because of what two restarts showed has looked before the looks were planned."""
     offered, _ = made(tmp_path, one=ONE, other=LIKE_IT)
     tasks = tuple(offered.plugins.tasks.values())
-    seen = run_study(compared(("one", "other"), tasks, Grid({"lr": (1.0,)}), seeds=(0, 1)), offered)
+    seen = run_study(compared(("one", "other"), tasks, Fitting(Grid({"lr": (1.0,)}), seeds=(0, 1))), offered)
     for _ in range(2):
         result = run_study(study_of(offered), offered)
         assert result.study.begun_after == (seen.name,)

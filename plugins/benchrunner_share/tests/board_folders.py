@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchrunner import Task
 from benchrunner.results import Result, Runner, compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_share.share import share_study
 from finished_studies import finish, runner, task
 
@@ -32,7 +33,7 @@ class Folders:
 def made_folders(home: Path) -> Folders:
     """Share a study of each system, and run the study of all."""
     made = runner(home, TASKS, list(SKILLS))
-    study = compared(list(SKILLS), TASKS, seeds=(0, 1, 2))
+    study = compared(list(SKILLS), TASKS, Fitting(seeds=(0, 1, 2)))
     finish(study, made, SKILLS)
     for number, name in enumerate(SKILLS):
         share(name, TASKS, made, home / "results" / f"folder-{number}")
@@ -41,5 +42,5 @@ def made_folders(home: Path) -> Folders:
 
 def share(name: str, tasks: tuple[Task, ...], made: Runner, out: Path) -> None:
     """Share the finished fits of a system on some tasks."""
-    result = run_study(compared([name], tasks, seeds=(0, 1, 2)), made, show_progress=False)
+    result = run_study(compared([name], tasks, Fitting(seeds=(0, 1, 2))), made, show_progress=False)
     share_study(result, out, made, name=f"study of {name}", report=False)

@@ -25,6 +25,7 @@ from shared_folders import SharedFolder
 
 from benchrunner import BenchrunnerError
 from benchrunner.results import Grid, compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_kit.testing import TinyBackbone
 from benchrunner_share.documents.contents import FORMAT
 from benchrunner_share.documents.derived_files import derived_files
@@ -51,7 +52,7 @@ def forged_folder(folder: Path) -> SharedFolder:
     other.mkdir(parents=True)
     TinyBackbone().load(made.workspace, seed=0).save(other)
     study = compared(
-        ("words", str(other)), tuple(tasks), Grid({"lr": (4, 8)}), seeds=(0, 1, 2), changes={"limit_train": 30}
+        ("words", str(other)), tuple(tasks), Fitting(Grid({"lr": (4, 8)}), seeds=(0, 1, 2), changes={"limit_train": 30})
     )
     out = folder / "shared"
     share_study(run_study(study, made), out, made, name="moods", report=False, url="https://example.org/moods")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner import Split, Task, TextTable, Workspace
-from benchrunner.results import Computing, Result, Runner, compared, run_study
+from benchrunner.results import Computing, Result, Runner, run_study
 from benchrunner_kit.testing import sentences
 from chancy import Chancy
-from inline import ROWS, files, mood, runner
+from inline import ROWS, files, mood, runner, study_with
 
 GOLD = "mood/test_gold.tsv"
 SEED = 1
@@ -53,4 +53,4 @@ def owner(folder: Path, of: Runner) -> Runner:
 def answered(made: Runner, system: str = "words", **changes: Any) -> Result:
     """Run a study of one system that answers the test split, too."""
     options: dict[str, Any] = {"seeds": (0, 1), "changes": {"lr": 6}, "tests": ("test",), **changes}
-    return run_study(compared({system: "words"}, tuple(made.plugins.tasks.values()), **options), made)
+    return run_study(study_with({system: "words"}, tuple(made.plugins.tasks.values()), **options), made)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.methods.method import Outcome
-from benchrunner.results import Grid, Runner, compared, run_study
+from benchrunner.results import Grid, Runner, run_study
 from benchrunner_share.documents.contents import FORMAT
 from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.share import share_study
 from benchrunner_share.verifying.verify import Verification, verify_folder
 from chancy import chancy
+from inline import study_with
 
 
 class SharedFolder:
@@ -89,6 +90,6 @@ def shared_folder(folder: Path, **changes: Any) -> SharedFolder:
     """Share a study of known scores: two grid points with three restarts, of which one diverged."""
     runner = chancy(folder, endings={1: Outcome("diverged", "the loss is nan")} | changes.pop("endings", {}))
     options: dict[str, Any] = {"grid": Grid({"lr": (4, 8)}), "seeds": (0, 1, 2)}
-    study = compared(("words",), tuple(runner.plugins.tasks.values()), **(options | changes))
+    study = study_with(("words",), tuple(runner.plugins.tasks.values()), **(options | changes))
     share_study(run_study(study, runner), folder / "shared", runner, name="moods", report=False)
     return SharedFolder(folder / "shared", runner)

@@ -15,6 +15,7 @@ from shared_folders import SharedFolder
 
 from benchrunner import ACCURACY, Metric
 from benchrunner.results import compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_share.documents.every_eval_ever import Log
 from benchrunner_share.share import share_study
 from chancy import Chancy, chancy
@@ -42,7 +43,8 @@ def with_rows(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
     folder = tmp_path_factory.mktemp("rows")
     made = chancy(folder)
     result = run_study(
-        compared({"lab/moods": "words"}, tuple(made.plugins.tasks.values()), changes={"lr": 6}, seeds=(0, 1)), made
+        compared({"lab/moods": "words"}, tuple(made.plugins.tasks.values()), Fitting(changes={"lr": 6}, seeds=(0, 1))),
+        made,
     )
     share_study(result, folder / "shared", made, name="moods", report=False, with_rows=True)
     return SharedFolder(folder / "shared", made)
@@ -125,7 +127,7 @@ def test_a_metric_without_known_range_claims_none(tmp_path: Path) -> None:
     task = mood(method="chancy", metrics=(errors, ACCURACY))
     made = runner(tmp_path, register_methods=[Chancy()], register_tasks=[task])
     share_study(
-        run_study(compared(("words",), (task,), changes={"lr": 6}), made),
+        run_study(compared(("words",), (task,), Fitting(changes={"lr": 6})), made),
         tmp_path / "shared",
         made,
         report=False,

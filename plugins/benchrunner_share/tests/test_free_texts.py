@@ -15,6 +15,7 @@ from shared_folders import SharedFolder
 
 from benchrunner import RequestError
 from benchrunner.results import compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_share.board.building import build_board
 from benchrunner_share.share import share_study
 
@@ -93,7 +94,7 @@ def test_a_board_has_no_system_named_as_something_else(name: str, folders: Folde
 def test_a_system_of_two_backbones_is_refused(folders: Folders, tmp_path: Path) -> None:
     """Another backbone for each task would be ranked as the first."""
     results = Path(shutil.copytree(folders.results, tmp_path / "results"))
-    study = compared(["lab/poor"], TASKS, seeds=(0, 1, 2))
+    study = compared(["lab/poor"], TASKS, Fitting(seeds=(0, 1, 2)))
     first, second = study.cells
     study = replace(study, cells=(first, replace(second, backbone="lab/good")))
     result = run_study(study, folders.runner, show_progress=False)

@@ -13,6 +13,7 @@ from shared_folders import SharedFolder
 
 from benchrunner import ACCURACY, HubTable, Metric, Split, Task
 from benchrunner.results import Grid, compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_share.share import share_study
 from benchrunner_share.verifying.verify import verify_folder
 from chancy import Chancy
@@ -31,7 +32,7 @@ def task_of_the_hub() -> Task:
 def of_the_hub(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
     folder = tmp_path_factory.mktemp("hub")
     made = runner(folder, register_methods=[Chancy()], register_tasks=[task_of_the_hub()])
-    study = compared(("words",), tuple(made.plugins.tasks.values()), changes={"lr": 8}, seeds=(0, 1, 2))
+    study = compared(("words",), tuple(made.plugins.tasks.values()), Fitting(changes={"lr": 8}, seeds=(0, 1, 2)))
     result = run_study(study, made)
     share_study(result, folder / "shared", made, name="moods", report=False, url="https://example.org/moods")
     return SharedFolder(folder / "shared", made)
@@ -69,7 +70,7 @@ def test_shared_folders_say_that_fewer_errors_are_better(tmp_path: Path) -> None
     errors = Metric.of_rows("errors", is_wrong, lower_is_better=True)
     task = mood(method="chancy", metrics=(errors, ACCURACY))
     made = runner(tmp_path, register_methods=[Chancy()], register_tasks=[task])
-    result = run_study(compared(("words",), (task,), Grid({"lr": (4, 8)}), seeds=(0, 1)), made)
+    result = run_study(compared(("words",), (task,), Fitting(Grid({"lr": (4, 8)}), seeds=(0, 1))), made)
     share_study(result, tmp_path / "shared", made, report=False)
     study = json.loads((tmp_path / "shared/study.json").read_text())
     by_name = {metric["name"]: metric for metric in study["tasks"]["mine/mood"]["metrics"]}

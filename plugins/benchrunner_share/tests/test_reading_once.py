@@ -83,13 +83,13 @@ def test_a_kept_prediction_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
 SHARED = """
 import sys
 from pathlib import Path
-from benchrunner.results import Grid, compared, run_study
+from benchrunner.results import Grid, cells, compared, run_study
 from benchrunner_share.share import share_study
 from finished_studies import finish, runner, task
 
 work = Path(sys.argv[1])
 made = runner(work, [task("made/mood", rows=20)], ["words"])
-study = compared(["words"], list(made.plugins.tasks.values()), grid=Grid({"epochs": (1, 2)}), seeds=(0, 1))
+study = compared(["words"], list(made.plugins.tasks.values()), cells.Fitting(Grid({"epochs": (1, 2)}), seeds=(0, 1)))
 finish(study, made, {"words": 0.7})
 share_study(run_study(study, made), work / "shared", made)
 assert (work / "shared" / "report.html").is_file()

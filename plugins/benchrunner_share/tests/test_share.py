@@ -16,7 +16,7 @@ from benchrunner import Metric, RequestError, RowsFrom, Split, Task, f1_micro
 from benchrunner.engine import Outcome
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
-from benchrunner.results import Computing, Fit, Runner, compared, comparison, run_study
+from benchrunner.results import Computing, Fit, Runner, comparison, run_study
 from benchrunner.studies.cells import selected_fit
 from benchrunner.studies.result import Result
 from benchrunner_kinds import MultiLabel
@@ -27,7 +27,7 @@ from benchrunner_share.share import Shared, _names, share_study
 from benchrunner_share.shared_report import shared_result
 from benchrunner_share.verifying.verify import verify_folder
 from chancy import chancy
-from inline import mood, runner
+from inline import mood, runner, study_with
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -35,7 +35,7 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 def study(made: Runner, *backbones: str, **changes: Any) -> Result:
-    return run_study(compared(backbones or ("words",), tuple(made.plugins.tasks.values()), **changes), made)
+    return run_study(study_with(backbones or ("words",), tuple(made.plugins.tasks.values()), **changes), made)
 
 
 def share(result: Result, out: Path, made: Runner, **changes: Any) -> Shared:

@@ -8,6 +8,7 @@ from typing import Any
 from shared_folders import SharedFolder
 
 from benchrunner.results import Grid, compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_kit.testing import TinyBackbone
 from benchrunner_share.share import share_study
 from chancy import chancy
@@ -24,9 +25,7 @@ def test_a_shared_folder_says_that_restarts_were_added(tmp_path: Path) -> None:
     study = compared(
         ("words", str(other)),
         tuple(made.plugins.tasks.values()),
-        Grid({"lr": (4, 8)}),
-        seeds=(0, 1, 2, 3),
-        looks=(2, 4),
+        Fitting(Grid({"lr": (4, 8)}), seeds=(0, 1, 2, 3), looks=(2, 4)),
     )
     share_study(run_study(study, made), tmp_path / "shared", made, name="looks", report=False)
     folder = SharedFolder(tmp_path / "shared", made)

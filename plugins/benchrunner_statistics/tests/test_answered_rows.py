@@ -11,6 +11,7 @@ import pytest
 import finished_studies
 from benchrunner import ACCURACY, EXACT_MATCH, PEARSON, Metric, RequestError, UnknownName
 from benchrunner.results import Grid, Runner, compared, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner.studies.result import Result
 from benchrunner_kinds import Span
 from benchrunner_statistics import AnsweredRows
@@ -24,7 +25,7 @@ def small_study(folder: Path) -> tuple[Result, Runner]:
     """Finish two backbones with two seeds and two learning rates on one task."""
     names, tasks = ("made/good", "made/poor"), (task("made/pairs", "classify"),)
     made = finished_studies.runner(folder, tasks, names)
-    study = compared(names, tasks, Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1))
+    study = compared(names, tasks, Fitting(Grid({"lr": (3e-5, 2e-5)}), seeds=(0, 1)))
     finish(study, made, {"made/good": 0.8, "made/poor": 0.6})
     return run_study(study, made), made
 

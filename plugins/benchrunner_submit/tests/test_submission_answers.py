@@ -6,7 +6,7 @@ import pytest
 
 from benchrunner import EXACT_MATCH, JsonTable, RequestError, Split, Task
 from benchrunner.results import Grid, Runner, StudyOptions, answer, compared, run_study
-from benchrunner.studies.cells import selected_fit
+from benchrunner.studies.cells import Fitting, selected_fit
 from benchrunner.studies.comparison.formats import as_table
 from benchrunner_kinds import Span
 from benchrunner_kit.testing import tiny_family
@@ -28,7 +28,9 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     task = made.plugins.tasks.find("mood")
     result = run_study(
         compared(
-            ("tiny/words", "another/words"), (task,), Grid({"lr": (0.02, 0.05)}), seeds=(0, 1), changes={"epochs": 8}
+            ("tiny/words", "another/words"),
+            (task,),
+            Fitting(Grid({"lr": (0.02, 0.05)}), seeds=(0, 1), changes={"epochs": 8}),
         ),
         made,
     )

@@ -10,6 +10,7 @@ import pytest
 
 from benchrunner import Workspace
 from benchrunner.results import Computing, Plugins, Runner, compared, discover, predict, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner.tasks.row_sample import sample
 from benchrunner.workspace import Settings
 from benchrunner_kit.testing import check_task, tiny_family
@@ -89,7 +90,7 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
         settings=Settings(official_counts=False),
     )
     runner, board = Runner(plugins, workspace, Computing(device="cpu")), plugins.leaderboards.find("swag")
-    study = compared(("tiny/words",), (SWAG,), changes={"epochs": 1})
+    study = compared(("tiny/words",), (SWAG,), Fitting(changes={"epochs": 1}))
     given = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
     path = writing.write_answers(board, given, tmp_path, counts={file.name: 60 for file in board.files})
     assert find_faults(board, path, manifest=read_manifest(path)) == []

@@ -17,6 +17,7 @@ import pytest
 import benchrunner_trackers
 from benchrunner.command_line.main import main
 from benchrunner.results import Computing, Event, Fit, Runner, compared, discover, predict, run_study
+from benchrunner.studies.cells import Fitting
 from benchrunner_trackers.observer import observer
 from benchrunner_trackers.settings import TRACKERS
 from benchrunner_trackers.tracker import run_name
@@ -178,7 +179,7 @@ def test_a_study_is_tracked_by_several_trackers(
     tracked: Callable[[str], Runner], trackers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runner = tracked("tensorboard, mlflow")
-    study = compared(("words",), (runner.plugins.tasks.find("mood"),), seeds=(0, 1), changes={"epochs": 2})
+    study = compared(("words",), (runner.plugins.tasks.find("mood"),), Fitting(seeds=(0, 1), changes={"epochs": 2}))
     fits = run_study(study, runner).cells[0].cell.fits
     for fit in fits:
         assert list(trackers.glob(f"tensorboard/mine/mood/words/*-{fit.id}/events*"))

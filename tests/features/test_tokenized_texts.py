@@ -5,7 +5,7 @@ import pytest
 
 from benchrunner.backbones.encoder import Encoder
 from benchrunner.errors import PluginError, RequestError
-from benchrunner.features.pieces import Frame, Part, Pieces
+from benchrunner.features.tokenized_texts import Frame, Part, Pieces
 
 FRAME = Frame(before=(1,), between=(2, 3), after=(4,), unknown=9)
 TEXT = np.arange(10, 20, dtype=np.int32)

@@ -6,12 +6,12 @@ import pytest
 
 import benchrunner
 from benchrunner import RequestError
-from benchrunner.studies import comparing
+from benchrunner.studies import study_run
 from inline import files, plugins
 
 
 def test_one_call_compares_as_the_command_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "discover", plugins)
+    monkeypatch.setattr(study_run, "discover", plugins)
     files(1, tmp_path / "data")
     folders = {"data": str(tmp_path / "data"), "runs": str(tmp_path / "runs")}
     result = benchrunner.compare({"one": "words"}, ["mood"], **folders, restarts=2, lr=(1e-3, 1e-2), epochs=1)

@@ -1,57 +1,35 @@
-"""Build the study of some backbones, with each of some methods, on some tasks, with names as a command line has them:
-`NAME=BACKBONE`, or short ones that tell long paths of backbones apart.
-"""
+"""Build the study of some backbones, with each of some methods, on some tasks."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from benchrunner.errors import RequestError, UnknownName
-from benchrunner.parameters.grids import Grid, NamedRecipe
-from benchrunner.studies.cells import Cell, Fitting, PointChoice, Selection
+from benchrunner.studies.cells import Cell, Fitting, Selection
 from benchrunner.studies.study import TRAINING_ROWS, Column, Study, System, named_by_method, place_text, row_name
+from benchrunner.studies.system_names import by_name
 from benchrunner.tasks.task import Task
-
-LONG_PATH = 24
-"""Characters of a path up to which it is its own name."""
-CUT = "..."
-"""Stands for the parts of a path that are left out of a name."""
-
-
-def by_name(backbones: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Map names of systems to backbones; a backbone that is given without a name is its own name."""
-    return dict(backbones) if isinstance(backbones, Mapping) else {backbone: backbone for backbone in backbones}
 
 
 def compared(
     backbones: Sequence[str] | Mapping[str, str],
     tasks: Sequence[Task],
-    grid: Grid | None = None,
+    fitting: Fitting | None = None,
     *,
-    seeds: tuple[int, ...] = (0,),
-    changes: Mapping[str, Any] | None = None,
-    preset: NamedRecipe | None = None,
     methods: Sequence[str] = (),
-    keep: str = "selected",
     selection: Selection | None = None,
     tests: Sequence[str] = (),
-    limit_dev: int | None = None,
-    looks: tuple[int, ...] = (),
-    search: PointChoice | None = None,
     limits: Sequence[int | None] = (),
 ) -> Study:
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
 
-    `limits` are numbers of training rows, None for all rows: the study is then a learning curve, with a system for each
-    number. No method means each task's own. `tests` are the names of test splits that are answered beside dev, and
-    scored if they have labels, in the tasks that have them. The others are those of `Fitting`, `Cell` and `Study`.
+    No method means each task's own. `tests` are the names of test splits that are answered beside dev, and scored if
+    they have labels, in the tasks that have them. `limits` are numbers of training rows, None for all rows: the study
+    is then a learning curve, with a system for each number.
     """
+    fitting = fitting or Fitting()
     selection = selection or Selection()
-    fitting = Fitting(grid or Grid(), seeds, changes or {}, preset, keep, looks, search)
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
     systems = list(_systems(named, methods, limits, fitting))
@@ -75,8 +53,8 @@ def compared(
                 columns=tuple(column.name for column in of_task),
             )
             cells.append(cell)
-    axis = TRAINING_ROWS * bool(limits)
-    return Study(tuple(system for system, _ in systems), tuple(columns), tuple(cells), axis=axis, limit_dev=limit_dev)
+    axis = TRAINING_ROWS if limits else ""
+    return Study(tuple(system for system, _ in systems), tuple(columns), tuple(cells), axis=axis)
 
 
 def _systems(
@@ -144,55 +122,3 @@ def _columns(task: Task, tests: Sequence[str], title: str) -> Iterator[Column]:
                     label=title or task.name,
                     is_tested=metric is task.metrics[0] and split in dev,
                 )
-
-
-def named_backbones(words: Sequence[str]) -> dict[str, str]:
-    """Map the name of each system to its backbone; a word is `NAME=BACKBONE`, or a backbone alone.
-
-    A word with `=` that is a file or folder is a backbone, and so is one with a slash or colon before the `=`.
-    """
-    paths = short_paths(word for word in dict.fromkeys(words) if len(word) > LONG_PATH and Path(word).exists())
-    given = dict[str, str]()
-    for word in words:
-        name, backbone = _divided(word)
-        name = paths.get(name, name)
-        if given.setdefault(name, backbone) != backbone:
-            raise RequestError(f"Two systems are named {name}: {given[name]} and {backbone}. Give each its own name.")
-    return given
-
-
-def _divided(word: str) -> tuple[str, str]:
-    """Divide a word into a name and a backbone."""
-    name, equals, backbone = word.partition("=")
-    if not equals or re.search(r"[/:\\]", name) or Path(word).exists():
-        return word, word
-    if not backbone or not name.isprintable() or not re.fullmatch(r"\w[^,]*", name):
-        raise RequestError(
-            f"'{word}' is not NAME=BACKBONE: write a name that begins with a letter or digit and has no comma, then =, "
-            "then the backbone, such as small=models/a."
-        )
-    return name, backbone
-
-
-def short_paths(paths: Iterable[str]) -> Mapping[str, str]:
-    """Map each path to what tells it from the others: without the last parts that all share, and the first ones.
-
-    `{"runs/a/last": ".../a/...", "runs/b/last": ".../b/..."}`; of a single path the last part stays.
-    """
-    parts = {path: Path(path).parts for path in paths}
-    shared = 0
-    for of_all in zip(*(own[:0:-1] for own in parts.values()), strict=False):  # last parts first, without the first
-        if len(parts) == 1 or len(set(of_all)) > 1:
-            break
-        shared += 1
-    short = {}
-    for path, own in parts.items():
-        kept = own[: len(own) - shared]
-        others = [parts[other][: len(parts[other]) - shared] for other in parts if other != path]
-        count = 1
-        while count < len(kept) and any(other[-count:] == kept[-count:] for other in others):
-            count += 1
-        name = "/".join([CUT, *kept[-count:], *[CUT] * (shared > 0)])
-        is_only = list(parts.values()).count(own) == 1  # nothing tells two spellings of one folder apart
-        short[path] = name if is_only and len(name) < len(path) else path
-    return short

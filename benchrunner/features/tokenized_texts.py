@@ -1,4 +1,4 @@
-"""Pieces: the tokens of texts with their places in the text, and the special tokens that make sequences of them.
+"""Tokenized texts: their tokens (pieces) with places in the text, and the special tokens that make sequences of them.
 
 Problems use pieces to cut texts themselves: into windows over a long paragraph, or into words that have a tag each.
 """

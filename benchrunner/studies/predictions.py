@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import final
+from typing import Protocol, final
 
-from benchrunner.errors import FitError, RequestError, first_line
+from benchrunner.errors import Diverged, FitError, RequestError, first_line
 from benchrunner.fits.fit import Fit, Record
 from benchrunner.metrics import Score
 from benchrunner.runs.predicting import Predicted, predict
 from benchrunner.runs.runner import Runner
-from benchrunner.studies.cells import Predictions
 
 Key = tuple[str, str, str]
 """Id of a fit, name of a task and name of a split."""
+
+
+class Predictions(Protocol):
+    """An object that gives the predictions of fits: computed by a runner, or the kept ones of a study."""
+
+    def predict(self, fit: Fit, split: str) -> Predicted:
+        """Return the fit's answers to a split, with their scores."""
 
 
 @final
@@ -46,6 +52,17 @@ class NotedPredictions:
             raise
         self.ids.found[key] = predicted.folder.name
         return predicted
+
+    def with_dev(self, fit: Fit, record: Record) -> Record:
+        """Predict dev if a fit is done; if that fails, return a record that says so, so that the study goes on."""
+        if record.status != "done":
+            return record
+        try:
+            for split in self._runner.plugins.tasks.find(fit.task).named("dev"):
+                self.predict(fit, split)
+        except (FitError, RequestError) as error:  # for example, its max_length is too short for a question of dev
+            return replace(record, status="diverged" if isinstance(error, Diverged) else "failed", reason=str(error))
+        return record
 
 
 @final
