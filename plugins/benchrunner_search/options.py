@@ -68,10 +68,12 @@ def chooser(study: Study, runner: Runner, budget: str | None) -> planning.Choose
             f"Restarts are added until comparisons are clear, and {study.compared[0]} is compared with nothing: "
             "name another system, or give --restarts in place of --until-clear."
         )
+    if study.looks and not runner.plugins.hook.compare_systems.get_hookimpls():
+        raise RequestError("No plugin says what is clear (--until-clear): the plugin 'statistics' does.")
     for cell in study.cells:
         if cell.fitting.search:
             _check(cell, cell.fitting.search, runner)
-    return Choosing(runner, Budget() if budget is None else Budget.read(budget))
+    return Choosing(runner, Budget.read(budget) if budget else Budget())
 
 
 def _check(cell: cells.Cell, choice: cells.PointChoice, runner: Runner) -> None:

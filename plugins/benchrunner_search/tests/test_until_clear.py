@@ -19,7 +19,7 @@ from benchrunner_statistics import paired_test
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import as_json as plan_json
 from finished_studies import Family, NamedBackbone
-from inline import mood, plugins, runner
+from inline import METHODS, SEARCH, mood, own_and, plugins, runner
 
 LOOKS = (2, 3, 5)
 BAD, GOOD = [2, 3, 2, 3, 2], [22, 23, 22, 23, 22]
@@ -247,6 +247,14 @@ def test_looks_need_a_comparison_and_budgets_looks(tmp_path: Path) -> None:
         run_study(study_of(offered), offered)
     with pytest.raises(RequestError, match="give --search, --early-stop or --until-clear"):
         run_study(compared(("one",), tuple(offered.plugins.tasks.values())), offered, limit="4h")
+
+
+def test_looks_need_a_plugin_that_compares(tmp_path: Path) -> None:
+    """Without one, the study would stop after its first look and say nothing."""
+    bare = Runner(own_and(METHODS, SEARCH), runner(tmp_path).workspace)
+    study = compared(("words", "other"), (bare.plugins.tasks.find("mood"),), Fitting(seeds=(0, 1, 2), looks=(2, 3)))
+    with pytest.raises(RequestError, match="--until-clear.*the plugin 'statistics' does"):
+        run_study(study, bare)
 
 
 def test_budgets_are_read() -> None:
