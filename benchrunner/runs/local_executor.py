@@ -116,6 +116,6 @@ def executed(executor: Executor, fits: Sequence[Fit], runner: Runner) -> Iterato
             case _:
                 raise PluginError(f"{what} yielded {quoted(pair)}, not a fit and its record.")
         if fit.id not in asked or record.id != fit.id:
-            raise PluginError(f"{what} yielded the record {record.id} for {fit.id}: yield each fit once, with its record.")
+            raise PluginError(f"{what} yields {record.id} for {fit.id}: yield each fit once with its record.")
         asked.remove(fit.id)
         yield fit, record

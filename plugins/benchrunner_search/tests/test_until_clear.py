@@ -253,7 +253,7 @@ def test_looks_need_a_plugin_that_compares(tmp_path: Path) -> None:
     """Without one, the study would stop after its first look and say nothing."""
     bare = Runner(own_and(METHODS, SEARCH), runner(tmp_path).workspace)
     study = compared(("words", "other"), (bare.plugins.tasks.find("mood"),), Fitting(seeds=(0, 1, 2), looks=(2, 3)))
-    with pytest.raises(RequestError, match="--until-clear.*the plugin 'statistics' does"):
+    with pytest.raises(RequestError, match=r"--until-clear.*the plugin 'statistics' does"):
         run_study(study, bare)
 
 
