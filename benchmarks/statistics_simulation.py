@@ -23,9 +23,9 @@ from scipy.optimize import brentq
 
 from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY, MATTHEWS, f1
-from benchrunner.metrics.correlation import PEARSON
 from benchrunner.studies.intervals import restart_interval
 from benchrunner_statistics import example_interval, paired_test
+from benchrunner_tasks import PEARSON
 
 ROWS = 300
 RESTARTS = (1, 3, 5)

@@ -8,7 +8,6 @@ from benchrunner.console.printing import (
 )
 from benchrunner.data import sources as sources
 from benchrunner.data.delimited import TextTable as TextTable
-from benchrunner.data.hub import HubTable as HubTable
 from benchrunner.data.json_lines import JsonTable as JsonTable
 from benchrunner.data.rows import (
     Rows as Rows,
@@ -65,7 +64,6 @@ from benchrunner.metrics.classification import (
     f1_samples as f1_samples,
     f1_weighted as f1_weighted,
 )
-from benchrunner.metrics.correlation import PEARSON as PEARSON, SPEARMAN as SPEARMAN
 from benchrunner.metrics.metric import (
     GoldRow as GoldRow,
     Metric as Metric,

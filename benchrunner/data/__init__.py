@@ -1,1 +1,1 @@
-"""Data: sources of a task's rows: delimited files, data sets on the hub, functions."""
+"""Data: sources of a task's rows: delimited files, JSON lines, functions."""

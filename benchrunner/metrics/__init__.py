@@ -1,4 +1,4 @@
-"""Metrics: they compute a figure from gold answers and predictions, or give the reason why there is no figure."""
+"""Metrics: they compute a figure from gold answers and predictions, or say why there is none."""
 
 from benchrunner.metrics.classification import checked_labels, label_matrix
 from benchrunner.metrics.metric import (

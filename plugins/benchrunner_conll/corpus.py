@@ -9,10 +9,11 @@ from pathlib import Path
 from shutil import unpack_archive
 from typing import final
 
-from benchrunner import HubTable, PluginError, Recipe, Role, Source, Split, Suite, Task
+from benchrunner import PluginError, Recipe, Role, Source, Split, Suite, Task
 from benchrunner_conll.column_scorer import ConllEval
 from benchrunner_conll.tag_metrics import metrics
 from benchrunner_kinds import Tag, WordColumns, iob_tags
+from benchrunner_tasks import HubTable
 
 RECIPE = Recipe(lr=5e-5, epochs=3, batch_size=32, max_length=128, context="window")
 """Recipe for CoNLL-2003. Devlin et al. 2019 do not give the values that they used.

@@ -11,9 +11,7 @@ from benchrunner import (
     BALANCED_ACCURACY,
     EXACT_MATCH,
     MATTHEWS,
-    PEARSON,
     RIGHT_CHOICE,
-    SPEARMAN,
     Metric,
     Regress,
     RequestError,
@@ -27,8 +25,9 @@ from benchrunner import (
 )
 from benchrunner.engine import Problem
 from benchrunner_files.kinds import KINDS
-from benchrunner_kinds import Candidates, MultiLabel, Span, Tag, average_precision, iob_tags, roc_auc
+from benchrunner_kinds import Candidates, MultiLabel, Span, Tag, iob_tags
 from benchrunner_submit import plugin_value
+from benchrunner_tasks import PEARSON, SPEARMAN, average_precision, roc_auc
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import HubTable, PluginError, Recipe, RequestError, Role, Source, Split, Task, closest_names, quoted
+from benchrunner import PluginError, Recipe, RequestError, Role, Source, Split, Task, closest_names, quoted
 from benchrunner.engine import Problem, decoding
 from benchrunner_files.data_files import InColumns, inside
 from benchrunner_files.formats import Format, check_format, reader
@@ -16,6 +16,7 @@ from benchrunner_files.metrics import metrics_of
 from benchrunner_files.shapes import Place, Shape
 from benchrunner_files.toml_text import BOARD, TomlText
 from benchrunner_kinds import Tag
+from benchrunner_tasks import HubTable
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins

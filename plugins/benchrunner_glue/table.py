@@ -11,11 +11,8 @@ from shutil import unpack_archive
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
-    PEARSON,
-    SPEARMAN,
     Average,
     Classify,
-    HubTable,
     Metric,
     Regress,
     Role,
@@ -27,6 +24,7 @@ from benchrunner import (
     f1,
 )
 from benchrunner.engine import Problem
+from benchrunner_tasks import PEARSON, SPEARMAN, HubTable
 
 REPOSITORY = "nyu-mll/glue"
 """Repository of GLUE on the hub."""

@@ -1,4 +1,4 @@
-"""Kinds of question: choices, marked words, several labels, spans, tags; files of words, and metrics."""
+"""Kinds of question for benchrunner: choices, marked words, several labels, spans, tags; and files of words."""
 
 from benchrunner import named_by_stub
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchrunner import GoldRow, Metric, RowSums
-from benchrunner_kinds import mean_of_groups
+from benchrunner_tasks import mean_of_groups
 
 
 def _share(gold: Sequence[Any], answers: Sequence[Any]) -> float:

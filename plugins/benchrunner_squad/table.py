@@ -7,12 +7,13 @@ from functools import partial
 from pathlib import Path
 from shutil import unpack_archive
 
-from benchrunner import HubTable, Recipe, Reshaped, Role, Split, Suite, Task
+from benchrunner import Recipe, Reshaped, Role, Split, Suite, Task
 from benchrunner_kinds import Span
 from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
 from benchrunner_squad.questions import SquadFile, from_hub
 from benchrunner_squad.scorers import AnsweredOrNoneScorer, AnsweredScorer
 from benchrunner_squad.triviaqa import TriviaFile
+from benchrunner_tasks import HubTable
 
 SQUAD = Suite("squad")
 TRIVIAQA = Suite("triviaqa")

@@ -16,8 +16,6 @@ from benchrunner import (
     BALANCED_ACCURACY,
     EXACT_MATCH,
     MATTHEWS,
-    PEARSON,
-    SPEARMAN,
     GoldRow,
     Metric,
     RequestError,
@@ -26,6 +24,7 @@ from benchrunner import (
     UnknownName,
 )
 from benchrunner.engine import metrics
+from benchrunner_tasks import PEARSON, SPEARMAN
 
 Column = metrics.Column
 NAMED = (ACCURACY, MATTHEWS, BALANCED_ACCURACY, EXACT_MATCH, PEARSON, SPEARMAN)

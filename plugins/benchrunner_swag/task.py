@@ -7,8 +7,9 @@ from pathlib import Path
 from shutil import unpack_archive
 from typing import TYPE_CHECKING
 
-from benchrunner import ACCURACY, HubTable, Recipe, Reshaped, Role, Split, Task, TextTable
+from benchrunner import ACCURACY, Recipe, Reshaped, Role, Split, Task, TextTable
 from benchrunner_kinds import Choose
+from benchrunner_tasks import HubTable
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 from shutil import unpack_archive
 
-from benchrunner import ACCURACY, Classify, HubTable, Recipe, Reshaped, Role, Source, Suite, Task, TextTable
+from benchrunner import ACCURACY, Classify, Recipe, Reshaped, Role, Source, Suite, Task, TextTable
 from benchrunner_kinds import Tag, WordColumns, iob_tags
+from benchrunner_tasks import HubTable
 from benchrunner_xlingual.languages import PAWSX_LANGUAGES, SIB200_LANGUAGES, XNLI_LANGUAGES
 from benchrunner_xlingual.of_language import COLUMN, OfLanguage
 from benchrunner_xlingual.phrases import SPAN_METRICS, without_prefix

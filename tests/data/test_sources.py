@@ -268,7 +268,7 @@ import json, sys
 from pathlib import Path
 from benchrunner.errors import DataError
 from benchrunner.workspace import Workspace
-from benchrunner.data.hub import HubTable
+from benchrunner_tasks import HubTable
 workspace = Workspace(runs=Path("runs"), cache=Path("cache"))
 found = []
 for configuration, split, columns in json.loads(sys.argv[1]):

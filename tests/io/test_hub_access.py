@@ -18,7 +18,7 @@ CLIENT = """
 import json, sys
 from pathlib import Path
 from benchrunner_checkpoints.files.hub_files import find_hub_file
-from benchrunner.data.hub import HubTable
+from benchrunner_tasks import HubTable
 from benchrunner.errors import BenchrunnerError
 from benchrunner.io.hub_access import HubAccess
 from benchrunner.workspace import Workspace

@@ -24,6 +24,7 @@ import benchrunner_kit.testing
 import benchrunner_report
 import benchrunner_statistics
 import benchrunner_submit
+import benchrunner_tasks
 from benchrunner.errors import BenchrunnerError
 from benchrunner_kit.testing import tiny_family
 from distributions import PLUGINS, ROOT, modules_of
@@ -40,7 +41,8 @@ MOST_NAMES = {
     benchrunner_report: 20,
     benchrunner_bert: 5,
     benchrunner_files: 5,
-    benchrunner_kinds: 15,
+    benchrunner_kinds: 10,
+    benchrunner_tasks: 10,
     benchrunner_statistics: 10,
     benchrunner_checkpoints: 10,
     benchrunner_clusters: 5,

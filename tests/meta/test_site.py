@@ -18,6 +18,7 @@ import benchrunner_kinds
 import benchrunner_kit.testing
 import benchrunner_statistics
 import benchrunner_submit
+import benchrunner_tasks
 from distributions import ROOT
 from site_pages import PAGES, PLUGINS, REFERENCES, drawn, on_page_markdown, reference
 
@@ -37,6 +38,7 @@ def test_the_navigation_has_every_page_once() -> None:
         ("engine", benchrunner.engine.__all__),
         ("results", benchrunner.results.__all__),
         ("kinds", benchrunner_kinds.__all__),
+        ("tasks", benchrunner_tasks.__all__),
         ("checkpoints", benchrunner_checkpoints.__all__),
         ("clusters", benchrunner_clusters.__all__),
         ("statistics", benchrunner_statistics.__all__),

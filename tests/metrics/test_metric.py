@@ -10,7 +10,7 @@ from benchrunner.io.decoding import from_json
 from benchrunner.io.json_form import as_json
 from benchrunner.metrics import ANSWERS, Metric, RowSums, Score, scores
 from benchrunner.metrics.classification import ACCURACY
-from benchrunner_kinds import roc_auc
+from benchrunner_tasks import roc_auc
 
 
 def test_a_figure_that_is_not_finite_is_absent() -> None:

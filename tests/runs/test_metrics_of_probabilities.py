@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from benchrunner import ACCURACY, PEARSON, Classify, PluginError, Regress, Score
+from benchrunner import ACCURACY, Classify, PluginError, Regress, Score
 from benchrunner.runs.ensembles import Answered, answer
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
-from benchrunner_kinds import roc_auc
 from benchrunner_kit.testing import check_task
 from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from benchrunner_submit.prediction_files import scores_of_file
+from benchrunner_tasks import PEARSON, roc_auc
 from inline import QUICK, mood, runner
 
 AREA = roc_auc(("glad", "sad"), "glad")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import ACCURACY, PEARSON, Metric, RequestError, Score
+from benchrunner import ACCURACY, Metric, RequestError, Score
 from benchrunner.engine import Job
 from benchrunner.errors import FitError
 from benchrunner.methods.method import Method, Outcome
@@ -22,6 +22,7 @@ from benchrunner.tasks.folds import divided_rows, in_folds
 from benchrunner_statistics.study_statistics import scored_answers
 from benchrunner_studies.dry_run import dry_run_study
 from benchrunner_studies.dry_run_table import notes
+from benchrunner_tasks import PEARSON
 from inline import mood, runner
 from kinds_of_tasks import task_of_kind
 

@@ -26,6 +26,7 @@ import benchrunner_kit.testing
 import benchrunner_report
 import benchrunner_statistics
 import benchrunner_submit
+import benchrunner_tasks
 from benchrunner.command_line.main import parser
 from benchrunner.command_line.options import EVERYDAY
 from benchrunner.fits.computing import Computing
@@ -208,6 +209,11 @@ def kinds() -> str:
     return _listed(benchrunner_kinds)
 
 
+def shared() -> str:
+    """List the names for plugins with tasks."""
+    return _listed(benchrunner_tasks)
+
+
 def checkpoints() -> str:
     """List the names for families of backbones."""
     return _listed(benchrunner_checkpoints)
@@ -274,6 +280,7 @@ def core_modules() -> dict[str, Path]:
         benchrunner_clusters,
         benchrunner_kit,
         benchrunner_statistics,
+        benchrunner_tasks,
         *surfaces,
     ):
         known |= modules(Path(str(plugin.__file__)).parent)
@@ -379,6 +386,7 @@ PARTS: dict[str, Callable[[], str]] = {
             results,
             testing,
             kinds,
+            shared,
             checkpoints,
             clusters,
             tests,

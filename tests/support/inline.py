@@ -24,7 +24,6 @@ import benchrunner_submit
 from benchrunner import (
     ACCURACY,
     MATTHEWS,
-    PEARSON,
     Classify,
     PluginError,
     Recipe,
@@ -38,6 +37,7 @@ from benchrunner import (
 )
 from benchrunner.results import Computing, Plugins, Runner, Study, discover
 from benchrunner_submit import BoardFile, Labels, Leaderboard, Number, Table
+from benchrunner_tasks import PEARSON
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=1, batch_size=8, bilstm_width=32)

@@ -29,6 +29,7 @@ REFERENCES = {
     "clusters": ROOT / "plugins/benchrunner_clusters/__init__.pyi",
     "kinds": ROOT / "plugins/benchrunner_kinds/__init__.pyi",
     "statistics": ROOT / "plugins/benchrunner_statistics/__init__.pyi",
+    "tasks": ROOT / "plugins/benchrunner_tasks/__init__.pyi",
     "submit": ROOT / "plugins/benchrunner_submit/__init__.pyi",
     "testing": ROOT / "plugins/benchrunner_kit/testing/__init__.py",
 }
@@ -40,6 +41,7 @@ _TITLES = {
     "kinds": "benchrunner_kinds",
     "statistics": "benchrunner_statistics",
     "submit": "benchrunner_submit",
+    "tasks": "benchrunner_tasks",
     "testing": "benchrunner_kit.testing",
 }
 _OTHER_WORKER = "https://unpkg.com/iframe-worker/shim"

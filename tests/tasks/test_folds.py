@@ -10,7 +10,7 @@ import pytest
 from benchrunner import ACCURACY, RequestError, Rows
 from benchrunner.tasks.folds import divided_rows, in_folds, rows_in_folds
 from benchrunner.tasks.task import Folds
-from benchrunner_kinds import exact_match_of_groups
+from benchrunner_tasks import exact_match_of_groups
 from inline import mood, plugins
 
 LABELS = ["glad"] * 61 + ["sad"] * 40

@@ -9,7 +9,8 @@ import pytest
 
 from benchrunner import ACCURACY, Classify, Regress, RequestError, Rows
 from benchrunner.tasks.row_sample import limited_rows, sample
-from benchrunner_kinds import Choose, exact_match_of_groups
+from benchrunner_kinds import Choose
+from benchrunner_tasks import exact_match_of_groups
 from inline import QUICK, mood, runner
 
 LABELS = ["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]

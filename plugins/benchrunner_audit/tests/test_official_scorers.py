@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import inline
-from benchrunner import HubTable, Reshaped, Rows, RowsFrom, Score, Scored, Scorer, Split, TextTable
+from benchrunner import Reshaped, Rows, RowsFrom, Score, Scored, Scorer, Split, TextTable
 from benchrunner.command_line.main import main
+from benchrunner_tasks import HubTable
 
 
 class Counting(Scorer):

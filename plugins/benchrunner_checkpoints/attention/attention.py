@@ -25,7 +25,7 @@ def attend(
     direction: Direction = "both",
     window: int | None = None,
 ) -> Tensor:
-    """Let every token attend to the tokens of its own sequence: (T, 3, heads, size) -> (T, heads * size).
+    """Let every token attend to those of its own sequence: (T, 3, heads, size) -> (T, heads * size).
 
     `rate` is the dropout of the attention probabilities, `site` the name of the layer for drawing the mask. With the
     direction `left-to-right`, a token attends only to itself and to the tokens before it; with `right-to-left`, only to

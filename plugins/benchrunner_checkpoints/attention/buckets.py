@@ -1,4 +1,4 @@
-"""Buckets: blocks of similar lengths inside a flat batch, as padded batches and as rows."""
+"""Buckets: blocks of similar lengths inside a flat batch."""
 
 from __future__ import annotations
 

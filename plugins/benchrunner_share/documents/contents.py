@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from benchrunner import Filtered, HubTable, Metric, Reshaped, Rows, Score, Split, Task
+from benchrunner import Filtered, Metric, Reshaped, Rows, Score, Split, Task
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Prediction, Record, Result
+from benchrunner_tasks import HubTable
 
 FORMAT = 2
 """Format of shared folders. `check` refuses folders of another format."""

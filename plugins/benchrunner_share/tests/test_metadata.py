@@ -11,11 +11,12 @@ import pytest
 import yaml
 from shared_folders import SharedFolder
 
-from benchrunner import ACCURACY, HubTable, Metric, Split, Task
+from benchrunner import ACCURACY, Metric, Split, Task
 from benchrunner.results import Grid, compared, run_study
 from benchrunner.studies.cells import Fitting
 from benchrunner_share.share import share_study
 from benchrunner_share.verifying.verify import verify_folder
+from benchrunner_tasks import HubTable
 from chancy import Chancy
 from inline import mood, runner
 

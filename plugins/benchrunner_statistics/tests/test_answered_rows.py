@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import finished_studies
-from benchrunner import ACCURACY, EXACT_MATCH, PEARSON, Metric, RequestError, UnknownName
+from benchrunner import ACCURACY, EXACT_MATCH, Metric, RequestError, UnknownName
 from benchrunner.results import Grid, Runner, compared, run_study
 from benchrunner.studies.cells import Fitting
 from benchrunner.studies.result import Result
 from benchrunner_kinds import Span
 from benchrunner_statistics import AnsweredRows
 from benchrunner_statistics.answered_rows import right_answers
+from benchrunner_tasks import PEARSON
 from finished_studies import finish, task
 from inline import mood, pairs
 from made_results import made_result

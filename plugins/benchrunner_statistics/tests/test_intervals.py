@@ -9,10 +9,10 @@ from scipy import stats
 from benchrunner.errors import Undefined
 from benchrunner.metrics import Metric
 from benchrunner.metrics.classification import ACCURACY, MATTHEWS, f1
-from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner.studies.intervals import Interval, restart_interval
 from benchrunner_statistics import example_interval
 from benchrunner_statistics.scored_answers import ScoredAnswers
+from benchrunner_tasks import PEARSON, SPEARMAN
 
 F1 = f1("yes")
 

@@ -19,8 +19,8 @@ from benchrunner.metrics.classification import (
     f1_samples,
     f1_weighted,
 )
-from benchrunner.metrics.correlation import PEARSON, SPEARMAN
 from benchrunner_statistics.scored_answers import ScoredAnswers
+from benchrunner_tasks import PEARSON, SPEARMAN
 
 LABELS = ("joy", "fear", "awe")
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from benchrunner.metrics import Score
-from benchrunner.metrics.correlation import PEARSON, SPEARMAN
+from benchrunner_tasks import PEARSON, SPEARMAN
 
 
 def test_correlations_by_hand() -> None:

@@ -25,7 +25,7 @@ from benchrunner import (
     Workspace,
 )
 from benchrunner.metrics import gold_rows, scores
-from benchrunner_kinds import exact_match_of_groups, mean_of_groups
+from benchrunner_tasks import exact_match_of_groups, mean_of_groups
 from distributions import ROOT
 from documents import blocks
 

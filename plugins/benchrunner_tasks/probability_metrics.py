@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def probability_matrix(probabilities: metrics.Column, labels: Sequence[Any]) -> np.ndarray:
-    """Give the probabilities as (rows, labels), in the order of the labels; `Undefined` where they are not finite."""
-    import numpy as np
-
-    matrix = np.asarray(probabilities, dtype=np.float64)
-    if matrix.shape != (len(probabilities), len(labels)):
-        raise ValueError(f"expected a probability for each of {len(labels)} labels, found the shape {matrix.shape}")
-    if not np.isfinite(matrix).all():
-        raise Undefined("not all probabilities are finite")
-    return matrix
-
-
 def roc_auc(labels: Sequence[Any], positive: Any = None) -> Metric:
     """Give the area under the ROC curve of the label `positive` against all others.
 
@@ -47,7 +35,7 @@ def roc_auc(labels: Sequence[Any], positive: Any = None) -> Metric:
 
 
 def average_precision(labels: Sequence[Any], positive: Any = None) -> Metric:
-    """Give the average precision of the label `positive`, or without `positive` the mean over all labels."""
+    """Give the average precision of the label `positive`, or the mean over all labels."""
 
     def precision(label: Any, right: np.ndarray, ranked: np.ndarray) -> float:
         from sklearn.metrics import average_precision_score
@@ -78,8 +66,14 @@ def _mean_of_labels(
         averaged = [labels.index(positive)]
 
     def compute(gold: metrics.Column, probabilities: metrics.Column) -> float:
+        import numpy as np
+
         right = metrics.label_matrix(gold, labels)
-        ranked = probability_matrix(probabilities, labels)
+        ranked = np.asarray(probabilities, dtype=np.float64)
+        if ranked.shape != right.shape:
+            raise ValueError(f"expected a probability for each of {len(labels)} labels, found the shape {ranked.shape}")
+        if not np.isfinite(ranked).all():
+            raise Undefined("not all probabilities are finite")
         figures = []
         for column in averaged:
             value = figure(labels[column], right[:, column], ranked[:, column])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.errors import Undefined
-from benchrunner.metrics.metric import Column, Metric, RowSums, ScoresOfWeights
+from benchrunner import Metric, RowSums, Undefined
+from benchrunner.engine import metrics
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +15,7 @@ NO_VARIANCE = 1e-12
 """Numbers of deviation 1 whose variance in a resample is below this value are all equal but for rounding."""
 
 
-def _numbers(gold: Column, predicted: Column) -> list[np.ndarray]:
+def _numbers(gold: metrics.Column, predicted: metrics.Column) -> list[np.ndarray]:
     """Return both sides as arrays; raises `Undefined` where they have no correlation."""
     import numpy as np
 
@@ -30,12 +30,12 @@ def _numbers(gold: Column, predicted: Column) -> list[np.ndarray]:
     return sides
 
 
-def _number_values(gold: Column, predicted: Column) -> np.ndarray:
+def _number_values(gold: metrics.Column, predicted: metrics.Column) -> np.ndarray:
     """Return 1, both numbers, their squares and their product for each row. Numbers have mean 0 and deviation 1."""
     return _products(*_numbers(gold, predicted))
 
 
-def _rank_values(gold: Column, predicted: Column) -> np.ndarray:
+def _rank_values(gold: metrics.Column, predicted: metrics.Column) -> np.ndarray:
     """Return the `_number_values` of the ranks among all rows; equal numbers share a rank."""
     from scipy.stats import rankdata
 
@@ -60,7 +60,7 @@ def _pearson(sums: np.ndarray) -> np.ndarray:
     return _correlation(covariance / rows, variance_1, variance_2)
 
 
-def _weighted_spearman(gold: Column, predicted: Column) -> ScoresOfWeights:
+def _weighted_spearman(gold: metrics.Column, predicted: metrics.Column) -> metrics.ScoresOfWeights:
     """Prepare Spearman's correlations of resamples; each resample has ranks of its own."""
     import numpy as np
 

@@ -49,7 +49,7 @@ def mean_of_groups(
 
 
 def exact_match_of_groups(*columns: str) -> Metric:
-    """Give the share of groups of rows in which every answer is right; rows with equal values in the columns."""
+    """Give the share of groups, as of `mean_of_groups`, in which every answer is right."""
 
     def is_right(gold: Column, predicted: Column) -> float:
         return float(list(gold) == list(predicted))

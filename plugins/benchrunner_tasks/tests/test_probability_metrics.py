@@ -11,7 +11,8 @@ import sklearn.metrics
 from benchrunner import Classify
 from benchrunner.errors import PluginError
 from benchrunner.metrics import Metric, Score
-from benchrunner_kinds import Choose, MultiLabel, average_precision, roc_auc
+from benchrunner_kinds import Choose, MultiLabel
+from benchrunner_tasks import average_precision, roc_auc
 
 LABELS = ("a", "b", "c")
 TWO = ("no", "yes")

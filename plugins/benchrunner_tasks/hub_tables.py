@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.data.rows import Rows
-from benchrunner.data.sources import DataNotFound, Source, respelled
-from benchrunner.errors import DataError, first_line
-from benchrunner.io.hub_access import cache_only
-from benchrunner.workspace import Workspace
+from benchrunner import DataError, DataNotFound, Rows, Source, Workspace, sources
+from benchrunner.engine import first_line, hub_access
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HubTable(Source):
-    """A split of a data set on the Hugging Face hub, read with the library `datasets`."""
+    """A split of a data set on the Hugging Face hub."""
 
     repository: str
     configuration: str
@@ -50,7 +47,7 @@ class HubTable(Source):
             for name, column in self.columns.items()
         }
         if self.labels and self.label_column in columns:
-            columns[self.label_column] = [respelled(label, self.labels) for label in columns[self.label_column]]
+            columns[self.label_column] = [sources.respelled(label, self.labels) for label in columns[self.label_column]]
         return Rows(pa.table(columns), self.where(workspace))
 
     def _download(self, workspace: Workspace) -> Any:
@@ -65,7 +62,7 @@ class HubTable(Source):
         shows_progress = datasets.is_progress_bar_enabled()
         datasets.disable_progress_bars()
         try:
-            with workspace.hub.asking(self.where(workspace)), cache_only(failure is not None):
+            with workspace.hub.asking(self.where(workspace)), hub_access.cache_only(failure is not None):
                 return datasets.load_dataset(
                     self.repository, self.configuration or None, split=self.split, revision=self.revision
                 )
