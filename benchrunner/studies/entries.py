@@ -91,14 +91,6 @@ class Statistics:
     series: Callable[[Any], Iterable[Mapping[str, Any]]] = field(default=_nothing, repr=False, compare=False)
     """Returns the lines of a `Result` that is a figure, each with lists of places and figures that a plot can draw."""
 
-    def by_pair(self) -> dict[tuple[str, str], dict[str, Pair]]:
-        """Map each two systems that are compared to their tests by column."""
-        pairs: dict[tuple[str, str], dict[str, Pair]] = {}
-        for (system, other, column), pair in self.tests.items():
-            of_pair = pairs.setdefault((system, other), {})
-            of_pair[column] = pair
-        return pairs
-
     @cached_property
     def of_places(self) -> Mapping[Place, Mapping[str, Pair]]:
         """Figure -> the systems with which it is compared -> the difference of the figure from theirs."""

@@ -272,19 +272,6 @@ class Study:
         headlines = {(task.name, task.metrics[0].name) for task in self.tasks}
         return tuple(column for column in self.columns if (column.task, column.metric) in headlines)
 
-    def title_of(self, column: Column) -> str:
-        """Name a column in sentences, with its split where the table tests several splits of a task."""
-        return column.title if self._titles.count(column.title) < 2 else f"{column.title} ({column.split})"
-
-    @property
-    def column_kind(self) -> str:
-        """What sentences call a column."""
-        return "column" if self.systems_down or len(set(self._titles)) < len(self._titles) else "task"
-
-    @property
-    def _titles(self) -> list[str]:
-        return [column.title for column in self.columns if column.is_tested]
-
     @property
     def fitting(self) -> Fitting | None:
         """How the fits of all cells are made, but for their training rows; None if cells differ in more."""

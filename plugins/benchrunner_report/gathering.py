@@ -15,6 +15,7 @@ from benchrunner_report.disagreement import ALL_BYTES, Disagreement
 from benchrunner_report.fit_figures import Cost, cost, records_of
 from benchrunner_report.section import Section, sections
 from benchrunner_report.table import StudyTable
+from benchrunner_statistics import by_pair, column_kind
 
 
 @final
@@ -123,10 +124,10 @@ def headline(result: Result) -> str:
 
     Empty if nothing was tested.
     """
-    pairs = result.statistics.by_pair()
+    pairs = by_pair(result.statistics)
     if not pairs:
         return ""
-    kind = result.study.column_kind
+    kind = column_kind(result)
     if result.statistics.is_ranking:
         leading = Counter(name for name, _ in result.statistics.standings)
         for leader, count in leading.most_common(1):

@@ -1,6 +1,7 @@
 """The public names of `benchrunner_statistics`, each with its module."""
 
 from benchrunner_statistics.answered_rows import AnsweredRows as AnsweredRows
+from benchrunner_statistics.conclusions import by_pair as by_pair, column_kind as column_kind
 from benchrunner_statistics.corrections import holm as holm
 from benchrunner_statistics.differences import agreeing as agreeing
 from benchrunner_statistics.example_intervals import (

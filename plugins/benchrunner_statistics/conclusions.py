@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from benchrunner.results import Result, Study, comparison, pairs, study as parts
+from benchrunner.results import Result, Study, comparison, entries, pairs, study as parts
 
 Tests = Mapping[pairs.Pairing, pairs.Pair]
 Column = parts.Column
@@ -32,12 +33,13 @@ def conclusions(result: Result, shown: int) -> list[str]:
 def _of_pairs(result: Result, shown: int) -> list[str]:
     """Say how the systems of each pair differ, clear differences first, and where they are equivalent."""
     study = result.study
-    of_pairs = result.statistics.by_pair()
-    if not study.systems_down and not study.contrasts and not study.lines:
-        for system in study.names[1:]:
-            of_pairs.setdefault((system, study.names[0]), {})
-    if not study.systems_down and len(study.names) > 2:
-        shown = min(shown, 1)
+    of_pairs = by_pair(result.statistics)
+    if not study.systems_down:
+        if not study.contrasts and not study.lines:
+            for system in study.names[1:]:
+                of_pairs.setdefault((system, study.names[0]), {})
+        if len(study.names) > 2:
+            shown = min(shown, 1)
     ordered = sorted(of_pairs, key=lambda pair: not any(test.is_clear for test in of_pairs[pair].values()))
     sentences = [_sentence(result, *pair, of_pairs[pair], shown=shown) for pair in ordered]
     return [*sentences, *_equivalences(result)]
@@ -66,12 +68,12 @@ def _sentence(result: Result, system: str, first: str, tests: Mapping[str, pairs
     for column in result.study.columns:
         if column.name in tests:
             test = tests[column.name]
-            name = _named(result.study.title_of(column), test)
+            name = _named(title_of(column, result), test)
             every[name] = test.points
             if test.is_clear:
                 side = better if test.comparison.gain > 0 else worse
                 side[name] = test.points
-    kind = result.study.column_kind
+    kind = column_kind(result)
     count = f"{len(tests)} {kind}{'s' * (len(tests) > 1)}"
     if not better and not worse:
         return f"No clear difference between {system} and {first} on {count}{_largest(every, shown)}."
@@ -95,12 +97,12 @@ def _equivalences(result: Result) -> Iterator[str]:
         return
     within = f"quivalent within {margin:g} point{'s' * (margin != 1)}"
     said = []
-    for (system, other), tests in result.statistics.by_pair().items():
+    for (system, other), tests in by_pair(result.statistics).items():
         for column in result.study.columns:
             test = tests.get(column.name)
             if test is None:
                 continue
-            statement, place = f"Not shown to be e{within}", f"{system} and {other} on {result.study.title_of(column)}"
+            statement, place = f"Not shown to be e{within}", f"{system} and {other} on {title_of(column, result)}"
             if not test.comparison.parts:
                 statement = "Equal in all answers, which shows nothing about other rows"
             elif test.is_equivalent:
@@ -132,7 +134,7 @@ def verdict(result: Result, *, with_figures: bool = True) -> Iterator[str]:
 
     Without figures, it says on how many tasks.
     """
-    best_of: dict[tuple[str, ...], list[Column]] = {}
+    best_of = defaultdict[tuple[str, ...], list[Column]](list)
     unclear = []
     ranks = result.statistics.ranks
     ranked = [column for column in result.study.columns if column.name in ranks]
@@ -142,14 +144,14 @@ def verdict(result: Result, *, with_figures: bool = True) -> Iterator[str]:
         if len(best) == len(of_column):
             unclear.append(column)
         else:
-            best_of.setdefault(best, []).append(column)
-    kind = result.study.column_kind
+            best_of[best].append(column)
+    kind = column_kind(result)
     of_all = f"of {len(ranked)} {kind}s" if len(ranked) > 1 else f"of 1 {kind}"
     groups = sorted(best_of.items(), key=lambda group: len(group[1]), reverse=True)
     for names, columns in groups[:MOST_GROUPS]:
         where = _where_best(result, names, columns) if with_figures else ""
         yield f"{'Best' if len(names) == 1 else 'Tied for best'} on {len(columns)} {of_all}{where}: {listed(names)}."
-    rest = [result.study.title_of(column) for _, columns in groups[MOST_GROUPS:] for column in columns]
+    rest = [title_of(column, result) for _, columns in groups[MOST_GROUPS:] for column in columns]
     if rest:
         yield f"On {listed(rest)}, other systems are best or tied for best: see the marks."
     if unclear:
@@ -160,7 +162,7 @@ def verdict(result: Result, *, with_figures: bool = True) -> Iterator[str]:
 
 def _where_best(result: Result, names: tuple[str, ...], columns: Collection[Column]) -> str:
     """Name the columns on which these systems are best: a single one, or several that are tied."""
-    titles = [result.study.title_of(column) for column in columns]
+    titles = [title_of(column, result) for column in columns]
     if len(names) == 1:
         return f" ({listed(titles)})"
     seen = []
@@ -179,7 +181,7 @@ def _nothing_clear(result: Result, columns: Sequence[Column]) -> str:
         points = detectable(tests)
         missed = f"under {points:.1f} points" if points <= MOST_POINTS else "any difference"
         seen = f"{missed} with {tests[0].comparison.rows:,} rows" if 0 < points < math.inf else seen_from(points)
-        described.append(f"{result.study.title_of(column)} ({seen})")
+        described.append(f"{title_of(column, result)} ({seen})")
         restarts = max([restarts, *(max(test.comparison.restarts) for test in tests)])
     return (
         f": {listed(described)}. In parentheses, the differences that "
@@ -238,3 +240,26 @@ def listed(names: Iterable[str], separator: str = ", ") -> str:
         shown += 1
     rest = len(names) - shown
     return separator.join(names[:shown]) + (f" and {rest} more" if rest else "")
+
+
+def by_pair(statistics: entries.Statistics) -> dict[tuple[str, str], dict[str, pairs.Pair]]:
+    """Map two systems to their tests."""
+    tests = defaultdict[tuple[str, str], dict[str, pairs.Pair]](dict)
+    for (system, other, column), pair in statistics.tests.items():
+        tests[system, other][column] = pair
+    return tests
+
+
+def title_of(column: Column, result: Result) -> str:
+    """Name a column in sentences, with its split where the table tests several splits of a task."""
+    return column.title if _titles(result).count(column.title) < 2 else f"{column.title} ({column.split})"
+
+
+def column_kind(result: Result) -> str:
+    """Return what sentences call a column."""
+    titles = _titles(result)
+    return "column" if result.study.systems_down or len(set(titles)) < len(titles) else "task"
+
+
+def _titles(result: Result) -> list[str]:
+    return [column.title for column in result.study.columns if column.is_tested]

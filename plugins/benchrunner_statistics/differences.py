@@ -83,7 +83,7 @@ def _of_looks(
 
 
 def agreeing(comparison: values.Comparison, *, is_clear: bool) -> values.Comparison:
-    """Return a comparison whose interval contains 0 unless the difference is clear, as a mark says.
+    """Return a comparison whose interval contains 0 unless the difference is clear.
 
     The correction of p-values is less strict than that of intervals, and single fits have a test of their own: where
     the two disagree, the interval ends at 0.

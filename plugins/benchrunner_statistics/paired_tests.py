@@ -38,7 +38,7 @@ METHODS: Mapping[pairs.Claim, pairs.Method] = {
 
 
 def chance_of_better(a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95) -> pairs.Chance:
-    """Estimate how probable it is that a new fit of `a` scores higher than one of `b`, from the scores of their fits.
+    """Estimate the chance that a new fit of `a` scores higher than one of `b`.
 
     Unlike the difference of the means, this is not moved by how far a collapsed fit falls; a fit without a score is
     -inf. The interval is Newcombe's (2006, method 5) with Student's quantile, because fits are few. It is about other
@@ -184,7 +184,7 @@ def arms_test(
     confidence: float = 0.95,
     resamples: int | None = None,
 ) -> pairs.Comparison:
-    """Compare two arms: ways to pre-train, each repeated with several seeds of the pre-training.
+    """Compare two arms, each of several pre-trainings.
 
     `a` and `b` have a list for each pre-training, with one list of answers for each of its restarts. The mean of an arm
     is the mean over its pre-trainings. With two or more pre-trainings of both, the test asks about other rows, other

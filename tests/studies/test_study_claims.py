@@ -14,6 +14,7 @@ from benchrunner.studies.intervals import share_interval
 from benchrunner.studies.pairs import Pairing
 from benchrunner.studies.study import Column, Study, System
 from benchrunner_statistics import chance_of_better, example_interval
+from benchrunner_statistics.conclusions import column_kind, title_of
 from benchrunner_statistics.differences import corrected_differences
 from benchrunner_statistics.paired_tests import Side
 from benchrunner_statistics.scored_answers import ScoredAnswers
@@ -70,9 +71,9 @@ def test_fits_without_randomness_speak_for_other_seeds(tmp_path: Path) -> None:
 def test_columns_of_two_dev_splits_have_different_titles() -> None:
     columns = tuple(Column(f"{split} accuracy", "mnli", split, label="mnli") for split in ("matched", "mismatched"))
     study = Study((System("a", "a"),), columns)
-    assert [study.title_of(column) for column in columns] == ["mnli (matched)", "mnli (mismatched)"]
-    assert study.column_kind == "column"
-    assert Study(study.systems, columns[:1]).title_of(columns[0]) == "mnli"
+    assert [title_of(column, Result(study, (), {})) for column in columns] == ["mnli (matched)", "mnli (mismatched)"]
+    assert column_kind(Result(study, (), {})) == "column"
+    assert title_of(columns[0], Result(Study(study.systems, columns[:1]), (), {})) == "mnli"
 
 
 def test_systems_with_the_same_fits_are_tested_once(tmp_path: Path) -> None:

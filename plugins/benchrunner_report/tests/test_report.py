@@ -24,6 +24,7 @@ from benchrunner_report.drawings.dots import Dots, dots_chart
 from benchrunner_report.gathering import Report, gather, headline
 from benchrunner_report.rendering import rendered, write_report
 from benchrunner_report.table import StudyTable
+from benchrunner_statistics import by_pair
 from inline import board, mood
 from made_results import made_result, said_below
 
@@ -52,7 +53,7 @@ def test_the_headline_has_the_means_of_the_result(study: tuple[Result, Runner], 
 def test_three_systems_have_marks_of_the_best(tmp_path: Path) -> None:
     names = ("made/good", "made/poor", "made/poorest")
     made, runner = small(tmp_path, ("classify",), names)
-    assert {len(pair) for pair in made.statistics.by_pair()} == {2} and len(made.statistics.by_pair()) == 3
+    assert {len(pair) for pair in by_pair(made.statistics)} == {2} and len(by_pair(made.statistics)) == 3
     page = rendered(gather(made, runner))
     assert "Differences from the best figure" in page
     standings = {made.entries[place].standing for place in made.figures}
