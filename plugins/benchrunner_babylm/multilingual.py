@@ -63,7 +63,7 @@ class Row:
     def tasks(self, suite: Suite) -> Iterator[Task]:
         """Yield the task in each language."""
         for language, rows in self.rows.items():
-            archive = Path(__file__).parent / "demo_data" / f"{self.name}-{language}.zip"
+            archive = Path(__file__).parent / f"demo_data/{self.name}-{language}.zip"
             yield Task(
                 name=f"{SUITE}/{self.name}-{language}",
                 about=f"{self.about} ({LANGUAGES[language]})",

@@ -107,7 +107,7 @@ class Row:
             metrics=self.metrics,
             recipe=self.recipe,
             suite=suite,
-            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{self.name}.zip"),
+            demo_files=partial(unpack_archive, Path(__file__).parent / f"demo_data/{self.name}.zip"),
             language="en",
         )
 

@@ -158,7 +158,7 @@ CONLL2003 = Corpus(
     further_sources={"train": _hub("train"), "dev": _hub("validation"), "test": _hub("test")},
     rows={"train": 14_041, "dev": 3_250, "test": 3_453},
     suite=Suite("conll"),
-    demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / "conll2003.zip"),
+    demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data/conll2003.zip"),
     language="en",
     licence="research agreement of Reuters",
 )

@@ -87,7 +87,7 @@ def tasks() -> Iterator[Task]:
             metrics=METRICS,
             recipe=Recipe(max_length=128, context=context),
             suite=SUITE,
-            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{code}.zip"),
+            demo_files=partial(unpack_archive, Path(__file__).parent / f"demo_data/{code}.zip"),
             language=short,
         )
 

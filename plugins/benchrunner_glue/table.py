@@ -103,7 +103,7 @@ class Row:
             method=self.method,
             method_reason=self.reason,
             suite=GLUE,
-            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{self.name}.zip"),
+            demo_files=partial(unpack_archive, Path(__file__).parent / f"demo_data/{self.name}.zip"),
             select_on=self.select_on,
             clusters=self.clusters,
             language="en",

@@ -46,7 +46,7 @@ STEPS: Sequence[tuple[str, str]] = (
 """What each step shows, and its command."""
 FITTED: Sequence[str] = ("conll", "glue")
 """Tasks of the steps that have their own demo data; `TALES` is the data of the others."""
-TALES = Path(__file__).parent / "demo_data" / "tales.zip"
+TALES = Path(__file__).parent / "demo_data/tales.zip"
 """The right order of words, and words that do not belong, in six tales that were written for the demo: `bert/novels`
 has not read them. `benchmarks/make_demo_data.py` has the tales."""
 ALL = ("conll", "glue", "squad", "swag")

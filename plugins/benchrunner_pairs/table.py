@@ -98,7 +98,7 @@ class Row:
             recipe=Recipe(max_length=512),
             method="likelihood",
             method_reason=NO_TRAINING,
-            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{self.name}.zip"),
+            demo_files=partial(unpack_archive, Path(__file__).parent / f"demo_data/{self.name}.zip"),
             columns=("ending", "paradigm", "phenomenon", "item"),
             clusters=self.clusters,
             language="en",

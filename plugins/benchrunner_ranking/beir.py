@@ -38,7 +38,7 @@ def beir_task(
     """
     suite, folder = name.split("/")
     corpus = Corpus((folder, f"{suite}/{folder}"))
-    archive = Path(__file__).parent / "demo_data" / f"{folder}.zip"
+    archive = Path(__file__).parent / f"demo_data/{folder}.zip"
     splits = dict[str, Split]()
     for role, count in counts.items():
         splits[role] = Split(role, (BeirQueries(corpus, role, has_passages=role == "train"),), count)

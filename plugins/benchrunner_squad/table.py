@@ -43,7 +43,7 @@ def tasks() -> Iterator[Task]:
         suite=SQUAD,
         scorer=AnsweredScorer(),
         demo_files=partial(
-            unpack_archive, Path(__file__).parent / "demo_data" / "squad-1.1.zip"
+            unpack_archive, Path(__file__).parent / "demo_data/squad-1.1.zip"
         ),  # with TriviaQA, for its studies
         clusters="article",
         language="en",
@@ -62,7 +62,7 @@ def tasks() -> Iterator[Task]:
         recipe=RECIPE.changed(batch_size=48, epochs=2),
         suite=SQUAD,
         scorer=AnsweredOrNoneScorer(),
-        demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / "squad-2.0.zip"),
+        demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data/squad-2.0.zip"),
         clusters="article",
         language="en",
         licence="CC BY-SA 4.0",

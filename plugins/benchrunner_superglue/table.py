@@ -105,7 +105,7 @@ class Row:
             metrics=self.metrics,
             recipe=RECIPE,
             suite=suite,
-            demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / f"{self.name}.zip"),
+            demo_files=partial(unpack_archive, Path(__file__).parent / f"demo_data/{self.name}.zip"),
             columns=self.kept,
             clusters=self.clusters,
             language="en",

@@ -66,7 +66,7 @@ SWAG = Task(
     },
     metrics=(ACCURACY,),
     recipe=Recipe(batch_size=16, epochs=3, lr=2e-5, max_length=128),  # Devlin et al. 2019, 4.4
-    demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data" / "swag.zip"),
+    demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data/swag.zip"),
     language="en",
     licence="MIT",
 )

@@ -19,28 +19,28 @@ BUDGETS = {
     "command_line": 6_408,
     "commands": 3_212,
     "console": 1_354,
-    "data": 5_853,
+    "data": 5_163,
     "features": 6_272,
     "fits": 3_280,
     "io": 8_034,
     "leaderboards": 1_725,
     "methods": 4_911,
-    "metrics": 3_416,
+    "metrics": 2_611,
     "parameters": 4_783,
     "plugins": 10_042,
     "problems": 3_105,
     "process": 1_780,
     "runs": 15_279,
-    "studies": 34_332,
+    "studies": 34_151,
     "tasks": 3_212,
     "training": 11_622,
     "(root)": 1_689,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 132_505
-EVERYTHING = 446_913
+WHOLE_CORE = 130_829
+EVERYTHING = 446_893
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 77_165
+WORDS = 77_163
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

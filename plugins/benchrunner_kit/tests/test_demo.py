@@ -25,7 +25,7 @@ from benchrunner_kit.testing import TinyBackbone, TinyEncoder
 from distributions import ROOT
 from inline import board, mood, pairs, plugins
 
-TALES = ROOT / "benchmarks" / "demo_data" / "tales.txt"
+TALES = ROOT / "benchmarks" / "demo_data/tales.txt"
 STEPS = [title for title, _ in demo_command.STEPS]
 
 

@@ -152,8 +152,7 @@ class _Writer:
             check_passages(sources)
             names = ", ".join(source.name for source in sources[:3])
             raise DataError(f"The corpus is empty: no word in {names}.")
-        whole = self._with_ends(np.array([manifest.sentences]), manifest)
-        self._kept(replace(whole, complete=True))
+        self._kept(replace(self._with_ends(np.array([manifest.sentences]), manifest), complete=True))
 
     def _chunks(self, sources: Sequence[Source], place: Place) -> Iterator[tuple[list[str], Place]]:
         """Give chunks of paragraphs, each with the place where the next chunk begins; small files share a chunk."""
@@ -183,8 +182,7 @@ class _Writer:
         self._add(SENTENCES, manifest.tokens + np.cumsum(encoded.counts[has_tokens]))
         is_border = np.array([not sentence for sentence in sentences], dtype=np.bool_)
         before_border = manifest.sentences + np.cumsum(has_tokens)[is_border]
-        tokens = manifest.tokens + len(encoded.tokens)
-        count = manifest.sentences + int(has_tokens.sum())
+        tokens, count = manifest.tokens + len(encoded.tokens), manifest.sentences + int(has_tokens.sum())
         return self._with_ends(before_border, replace(manifest, tokens=tokens, sentences=count))
 
     def _with_ends(self, ends: np.ndarray, manifest: Manifest) -> Manifest:
