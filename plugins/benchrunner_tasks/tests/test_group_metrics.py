@@ -101,7 +101,7 @@ def test_a_task_keeps_the_columns_of_its_metrics_and_boards(tmp_path: Path) -> N
         "accuracy": Score(0.75),
     }
     del columns["id"]
-    with pytest.raises(DataError, match="no column 'id', which mine/x keeps"):
+    with pytest.raises(DataError, match="no column 'id', which the task mine/x needs"):
         task(JsonTable("x.jsonl", columns)).load("train", workspace)
 
 
