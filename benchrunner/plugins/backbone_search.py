@@ -68,7 +68,10 @@ class BackboneSearch:
         return names
 
     def find(self, reference: str, workspace: Workspace) -> Found:
-        """Return the backbone that a reference means: `PREFIX:A,B`, a fit, a name, path, hub id or `PLUGIN:NAME`."""
+        """Return the backbone that a reference means, and its family.
+
+        A reference is a name, path or hub id, `PLUGIN:NAME`, `run:ID` of a fit, or `PREFIX:A,B` of several backbones.
+        """
         if combining := self.combining(reference):
             parts = [self.find(name, workspace) for name in self.part_names(reference)]
             backbones, families = zip(*parts, strict=True)

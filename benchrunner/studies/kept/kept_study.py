@@ -184,7 +184,7 @@ class KeptStudy:
 
     @property
     def others(self) -> dict[Place, Figure]:
-        """The figures that do not follow from the scores of fits."""
+        """(system, column) -> figure of an ensemble or of a log, which scores of single fits do not give."""
         return {(kept.system, kept.column): kept.figure for kept in self.figures}
 
     @property

@@ -1,4 +1,4 @@
-"""Compare requests: a run continues, and counts as finished, only for the request that it was begun for."""
+"""Compare a request with that of its folder: a run is continued, or taken as finished, only if they agree."""
 
 from __future__ import annotations
 

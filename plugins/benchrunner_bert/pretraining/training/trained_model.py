@@ -90,7 +90,7 @@ class TrainedModel(nn.Module, ABC):
     @property
     @abstractmethod
     def tags(self) -> tuple[str, ...]:
-        """Tags of the model's card."""
+        """Tags of the model card, by which the hub finds the model."""
 
     @abstractmethod
     def introduction(self) -> Iterator[str]:
