@@ -117,11 +117,11 @@ def _existing(system: System, study: Study, runner: Runner) -> list[str]:
 def planned(cell: Cell, runner: Runner) -> Cell:
     """Plan the fits of a cell."""
     method = runner.plugins.methods.find(cell.method or cell.task.method)
-    all_rows = len(runner.planner.rows(cell.task, cell.task.train))
-    recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, all_rows)
+    row_count = len(runner.planner.rows(cell.task, cell.task.train))
+    recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, row_count)
     candidates = []
     for recipe in recipes:
-        rows = min(all_rows, recipe.limit_train or all_rows)
+        rows = min(row_count, recipe.limit_train or row_count)
         candidates.append(Candidate(recipe, restarts(cell, method.name, recipe, seeds, runner), rows))
     return replace(cell, candidates=tuple(candidates))
 
