@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchrunner import Classify, Rows, Split, Task
-from benchrunner.metrics.classification import ACCURACY
+from benchrunner.metrics.metric import ACCURACY
 from benchrunner.studies.intervals import Interval
 from benchrunner.studies.pairs import Comparison
 from benchrunner.tasks.folds import divided_rows

@@ -22,10 +22,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from benchrunner.metrics import Metric
-from benchrunner.metrics.classification import ACCURACY, MATTHEWS, f1
+from benchrunner.metrics.metric import ACCURACY
 from benchrunner.studies.intervals import restart_interval
 from benchrunner_statistics import example_interval, paired_test
-from benchrunner_tasks import PEARSON
+from benchrunner_tasks import MATTHEWS, PEARSON, f1
 
 ROWS = 300
 RESTARTS = (1, 3, 5)

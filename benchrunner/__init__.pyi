@@ -52,19 +52,10 @@ from benchrunner.leaderboards.published import (
     PublishedColumn as PublishedColumn,
     PublishedRow as PublishedRow,
 )
-from benchrunner.metrics.classification import (
-    ACCURACY as ACCURACY,
-    BALANCED_ACCURACY as BALANCED_ACCURACY,
-    EXACT_MATCH as EXACT_MATCH,
-    MATTHEWS as MATTHEWS,
-    RIGHT_CHOICE as RIGHT_CHOICE,
-    f1 as f1,
-    f1_macro as f1_macro,
-    f1_micro as f1_micro,
-    f1_samples as f1_samples,
-    f1_weighted as f1_weighted,
-)
 from benchrunner.metrics.metric import (
+    ACCURACY as ACCURACY,
+    EXACT_MATCH as EXACT_MATCH,
+    RIGHT_CHOICE as RIGHT_CHOICE,
     GoldRow as GoldRow,
     Metric as Metric,
     RowSums as RowSums,

@@ -1,6 +1,5 @@
 """Metrics: they compute a figure from gold answers and predictions, or say why there is none."""
 
-from benchrunner.metrics.classification import checked_labels, label_matrix
 from benchrunner.metrics.metric import (
     ANSWERS,
     Column,
@@ -10,6 +9,7 @@ from benchrunner.metrics.metric import (
     Score,
     ScoresOfWeights,
     gold_rows,
+    labels_of,
     mean_of_rows,
     scores,
 )
@@ -22,9 +22,8 @@ __all__ = [
     "RowSums",
     "Score",
     "ScoresOfWeights",
-    "checked_labels",
     "gold_rows",
-    "label_matrix",
+    "labels_of",
     "mean_of_rows",
     "scores",
 ]

@@ -235,3 +235,29 @@ def scores(
         except Undefined as reason:
             by_name[metric.name] = Score(None, str(reason))
     return by_name
+
+
+def labels_of(answer: Any) -> Sequence[Any]:
+    """Give the labels of an answer: the list itself, or the single label as a list."""
+    return answer if isinstance(answer, list | tuple) else [answer]
+
+
+def _is_equal(gold: Any, predicted: Any) -> float:
+    return float(bool(gold == predicted))
+
+
+def _same_labels(gold: Any, predicted: Any) -> float:
+    right = set(labels_of(gold))
+    return float(right == set(labels_of(predicted)))
+
+
+def _is_among(gold: Any, predicted: Any) -> float:
+    return float(predicted in labels_of(gold))
+
+
+ACCURACY = Metric.of_rows("accuracy", _is_equal)
+"""Share of rows whose answer equals the gold answer."""
+EXACT_MATCH = Metric.of_rows("exact_match", _same_labels)
+"""Share of rows with exactly the right labels, in any order; answers are lists of labels."""
+RIGHT_CHOICE = Metric.of_rows("accuracy", _is_among)
+"""Share of rows whose answer is the gold answer, or one of them if gold is a list, as in `Candidates`."""

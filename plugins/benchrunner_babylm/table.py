@@ -15,21 +15,8 @@ from pathlib import Path
 from shutil import unpack_archive
 from typing import Any
 
-from benchrunner import (
-    ACCURACY,
-    MATTHEWS,
-    Average,
-    Classify,
-    JsonTable,
-    Metric,
-    Recipe,
-    Role,
-    Split,
-    Suite,
-    Task,
-    Term,
-    f1,
-)
+from benchrunner import ACCURACY, Average, Classify, JsonTable, Metric, Recipe, Role, Split, Suite, Task, Term
+from benchrunner_tasks import MATTHEWS, f1
 
 ROOTS = ("evaluation_data/full_eval/", "full_eval/", "babylm/", "")
 """Folders below the data folder that are searched for the folder `glue_filtered`."""

@@ -6,28 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import (
-    ACCURACY,
+from benchrunner import ACCURACY, EXACT_MATCH, RIGHT_CHOICE, Metric, Regress, RequestError, RowSums, UnknownName
+from benchrunner.engine import Problem
+from benchrunner_files.kinds import KINDS
+from benchrunner_kinds import Candidates, MultiLabel, Span, Tag, iob_tags
+from benchrunner_submit import plugin_value
+from benchrunner_tasks import (
     BALANCED_ACCURACY,
-    EXACT_MATCH,
     MATTHEWS,
-    RIGHT_CHOICE,
-    Metric,
-    Regress,
-    RequestError,
-    RowSums,
-    UnknownName,
+    PEARSON,
+    SPEARMAN,
+    average_precision,
     f1,
     f1_macro,
     f1_micro,
     f1_samples,
     f1_weighted,
+    roc_auc,
 )
-from benchrunner.engine import Problem
-from benchrunner_files.kinds import KINDS
-from benchrunner_kinds import Candidates, MultiLabel, Span, Tag, iob_tags
-from benchrunner_submit import plugin_value
-from benchrunner_tasks import PEARSON, SPEARMAN, average_precision, roc_auc
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins

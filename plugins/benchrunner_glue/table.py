@@ -8,23 +8,9 @@ from functools import partial
 from pathlib import Path
 from shutil import unpack_archive
 
-from benchrunner import (
-    ACCURACY,
-    MATTHEWS,
-    Average,
-    Classify,
-    Metric,
-    Regress,
-    Role,
-    Split,
-    Suite,
-    Task,
-    Term,
-    TextTable,
-    f1,
-)
+from benchrunner import ACCURACY, Average, Classify, Metric, Regress, Role, Split, Suite, Task, Term, TextTable
 from benchrunner.engine import Problem
-from benchrunner_tasks import PEARSON, SPEARMAN, HubTable
+from benchrunner_tasks import MATTHEWS, PEARSON, SPEARMAN, HubTable, f1
 
 REPOSITORY = "nyu-mll/glue"
 """Repository of GLUE on the hub."""

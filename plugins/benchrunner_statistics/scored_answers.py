@@ -11,20 +11,9 @@ from typing import Any, final
 
 import numpy as np
 
-from benchrunner import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    EXACT_MATCH,
-    MATTHEWS,
-    GoldRow,
-    Metric,
-    RequestError,
-    RowSums,
-    Undefined,
-    UnknownName,
-)
+from benchrunner import ACCURACY, EXACT_MATCH, GoldRow, Metric, RequestError, RowSums, Undefined, UnknownName
 from benchrunner.engine import metrics
-from benchrunner_tasks import PEARSON, SPEARMAN
+from benchrunner_tasks import BALANCED_ACCURACY, MATTHEWS, PEARSON, SPEARMAN
 
 Column = metrics.Column
 NAMED = (ACCURACY, MATTHEWS, BALANCED_ACCURACY, EXACT_MATCH, PEARSON, SPEARMAN)
@@ -233,7 +222,7 @@ def _named_metric(name: str) -> Metric:
     by_name = {metric.name: metric for metric in NAMED}
     if name in by_name:
         return by_name[name]
-    advice = 'Give a metric with settings as a value, for example benchrunner.f1("yes").'
+    advice = 'Give a metric with settings as a value, for example benchrunner_tasks.f1("yes").'
     raise UnknownName("metric", name, by_name, advice, where="without settings")
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from benchrunner import GoldRow, Metric, f1
-from benchrunner_tasks import exact_match_of_groups, mean_of_groups
+from benchrunner import GoldRow, Metric
+from benchrunner_tasks import exact_match_of_groups, f1, mean_of_groups
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -9,26 +9,12 @@ from pathlib import Path
 from shutil import unpack_archive
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import (
-    ACCURACY,
-    MATTHEWS,
-    Average,
-    Classify,
-    JsonTable,
-    Metric,
-    Recipe,
-    Reshaped,
-    Role,
-    Split,
-    Suite,
-    Task,
-    Term,
-    f1_macro,
-)
+from benchrunner import ACCURACY, Average, Classify, JsonTable, Metric, Recipe, Reshaped, Role, Split, Suite, Task, Term
 from benchrunner.engine import Problem
 from benchrunner_kinds import Candidates, Choose, ClassifyWords
 from benchrunner_superglue import reading
 from benchrunner_superglue.metrics import GENDER_PARITY, MULTIRC_EXACT, MULTIRC_F1, RECORD_EXACT, RECORD_F1
+from benchrunner_tasks import MATTHEWS, f1_macro
 
 ROOTS = ("", "SuperGLUE/", "superglue/", "super_glue/")
 """Folders below the data folder that are searched."""

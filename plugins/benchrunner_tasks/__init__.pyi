@@ -6,4 +6,13 @@ from benchrunner_tasks.group_metrics import (
     mean_of_groups as mean_of_groups,
 )
 from benchrunner_tasks.hub_tables import HubTable as HubTable
+from benchrunner_tasks.label_metrics import (
+    BALANCED_ACCURACY as BALANCED_ACCURACY,
+    MATTHEWS as MATTHEWS,
+    f1 as f1,
+    f1_macro as f1_macro,
+    f1_micro as f1_micro,
+    f1_samples as f1_samples,
+    f1_weighted as f1_weighted,
+)
 from benchrunner_tasks.probability_metrics import average_precision as average_precision, roc_auc as roc_auc

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner import Metric, PluginError, Undefined
 from benchrunner.engine import metrics
+from benchrunner_tasks.label_metrics import checked_labels, label_matrix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +59,7 @@ def _mean_of_labels(
     `figure` takes a label, an array that says of each row whether its gold label is this one, and an array with the
     label's probability in each row.
     """
-    labels = metrics.checked_labels(name, labels)
+    labels = checked_labels(name, labels)
     if positive is not None and positive not in labels:
         raise PluginError(f"The metric {name} needs a positive label that is one of {labels}, not {positive!r}.")
     averaged = list(range(len(labels)))
@@ -68,7 +69,7 @@ def _mean_of_labels(
     def compute(gold: metrics.Column, probabilities: metrics.Column) -> float:
         import numpy as np
 
-        right = metrics.label_matrix(gold, labels)
+        right = label_matrix(gold, labels)
         ranked = np.asarray(probabilities, dtype=np.float64)
         if ranked.shape != right.shape:
             raise ValueError(f"expected a probability for each of {len(labels)} labels, found the shape {ranked.shape}")

@@ -25,7 +25,7 @@ BUDGETS = {
     "io": 8_034,
     "leaderboards": 1_725,
     "methods": 4_911,
-    "metrics": 2_611,
+    "metrics": 1_541,
     "parameters": 4_783,
     "plugins": 10_042,
     "problems": 3_105,
@@ -37,8 +37,8 @@ BUDGETS = {
     "(root)": 1_689,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 130_829
-EVERYTHING = 446_893
+WHOLE_CORE = 129_759
+EVERYTHING = 446_887
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 77_163
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""

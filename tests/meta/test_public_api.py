@@ -33,7 +33,7 @@ from inline import ROWS, files, plugins
 
 PACKAGE = Path(benchrunner.__file__).parent
 MOST_NAMES = {
-    benchrunner: 90,
+    benchrunner: 80,
     benchrunner.engine: 50,
     benchrunner.results: 50,
     benchrunner_kit.testing: 50,
@@ -42,7 +42,7 @@ MOST_NAMES = {
     benchrunner_bert: 5,
     benchrunner_files: 5,
     benchrunner_kinds: 10,
-    benchrunner_tasks: 10,
+    benchrunner_tasks: 15,
     benchrunner_statistics: 10,
     benchrunner_checkpoints: 10,
     benchrunner_clusters: 5,

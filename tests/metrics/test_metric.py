@@ -9,7 +9,7 @@ from benchrunner.errors import Undefined
 from benchrunner.io.decoding import from_json
 from benchrunner.io.json_form import as_json
 from benchrunner.metrics import ANSWERS, Metric, RowSums, Score, scores
-from benchrunner.metrics.classification import ACCURACY
+from benchrunner.metrics.metric import ACCURACY
 from benchrunner_tasks import roc_auc
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchrunner import MATTHEWS, Classify, Metric, Score
+from benchrunner import Classify, Metric, Score
 from benchrunner.errors import DamagedFile, FitError, RequestError
 from benchrunner.results import Runner
 from benchrunner.runs.predicting import predict
+from benchrunner_tasks import MATTHEWS
 from inline import mood, runner
 from moody import Moody, fine_tuned, with_method
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchrunner import ACCURACY, MATTHEWS, Workspace
+from benchrunner import ACCURACY, Workspace
 from benchrunner.fits.computing import Computing
 from benchrunner.results import Result, Runner, discover, read_study
 from benchrunner.runs.predicting import predict
@@ -12,6 +12,7 @@ from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_kit.testing import tiny_family
 from benchrunner_statistics import holm, paired_test
 from benchrunner_statistics.example_intervals import example_interval
+from benchrunner_tasks import MATTHEWS
 from chancy import Chancy
 from inline import METHODS, STATISTICS, STUDIES, mood, own
 from kitchen import Kitchen

@@ -8,7 +8,7 @@ import pytest
 
 from benchrunner import FitError
 from benchrunner.metrics import Score
-from benchrunner.metrics.classification import EXACT_MATCH
+from benchrunner.metrics.metric import EXACT_MATCH
 from benchrunner.results import Fit, Result
 from benchrunner.runs.predicting import Predicted
 from benchrunner.studies.cells import Selection, selected_fit

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from benchrunner import ACCURACY, MATTHEWS, Classify, Metric, Regress, Rows, RowsFrom, Split, Task, Workspace
+from benchrunner import ACCURACY, Classify, Metric, Regress, Rows, RowsFrom, Split, Task, Workspace
 from benchrunner.engine import Backbone, BackboneFamily, OneBackbone
 from benchrunner.io.identity import identity
 from benchrunner.results import Computing, Fit, Plugins, Prediction, Record, Runner, Study, discover
@@ -21,7 +21,7 @@ from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.runs.predicting import judged
 from benchrunner.studies.planning import planned
 from benchrunner_kinds import Choose, Span, Tag
-from benchrunner_tasks import PEARSON
+from benchrunner_tasks import MATTHEWS, PEARSON
 from inline import REPORT, STATISTICS, plugin
 
 WORDS = """the river was calm and bright while seven old boats went slowly home under a pale sky of early

@@ -23,7 +23,6 @@ import benchrunner_studies
 import benchrunner_submit
 from benchrunner import (
     ACCURACY,
-    MATTHEWS,
     Classify,
     PluginError,
     Recipe,
@@ -37,7 +36,7 @@ from benchrunner import (
 )
 from benchrunner.results import Computing, Plugins, Runner, Study, discover
 from benchrunner_submit import BoardFile, Labels, Leaderboard, Number, Table
-from benchrunner_tasks import PEARSON
+from benchrunner_tasks import MATTHEWS, PEARSON
 
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=1, batch_size=8, bilstm_width=32)

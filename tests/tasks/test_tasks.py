@@ -7,7 +7,7 @@ import pytest
 from benchrunner.data.delimited import TextTable
 from benchrunner.data.sources import RowsFrom
 from benchrunner.errors import DataError, PluginError, RequestError
-from benchrunner.metrics.classification import ACCURACY
+from benchrunner.metrics.metric import ACCURACY
 from benchrunner.problems.sentences import Classify
 from benchrunner.tasks.task import Average, Split, Task, Term
 from benchrunner.workspace import Workspace

@@ -17,12 +17,13 @@ from benchrunner.backbones.export_kind import ExportKind
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, PluginError, Undefined
 from benchrunner.metrics import Metric
-from benchrunner.metrics.classification import ACCURACY, EXACT_MATCH, f1_micro
+from benchrunner.metrics.metric import ACCURACY, EXACT_MATCH
 from benchrunner.parameters.recipes import Recipe
 from benchrunner_kinds.multi_label import THRESHOLDS, MultiLabel
 from benchrunner_kit.testing import TinyEncoder, check_task, sentences
 from benchrunner_submit import BoardFile, LabelList, Labels, Leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonMap
+from benchrunner_tasks import f1_micro
 from command_line import CommandLine
 from inline import plugins
 

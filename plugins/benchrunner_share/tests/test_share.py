@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from shared_folders import SharedFolder
 
-from benchrunner import Metric, RequestError, RowsFrom, Split, Task, f1_micro
+from benchrunner import Metric, RequestError, RowsFrom, Split, Task
 from benchrunner.engine import Outcome
 from benchrunner.errors import BenchrunnerError, FitError
 from benchrunner.io.seals import read_sealed, write_sealed
@@ -26,6 +26,7 @@ from benchrunner_share.private_texts import Private
 from benchrunner_share.share import Shared, _names, share_study
 from benchrunner_share.shared_report import shared_result
 from benchrunner_share.verifying.verify import verify_folder
+from benchrunner_tasks import f1_micro
 from chancy import chancy
 from inline import mood, runner, study_with
 

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from benchrunner.errors import RequestError
-from benchrunner.metrics.classification import MATTHEWS
 from benchrunner_statistics import arms_test, paired_test
+from benchrunner_tasks import MATTHEWS
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 Answers = list[list[list[int]]]

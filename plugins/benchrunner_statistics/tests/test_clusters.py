@@ -9,8 +9,9 @@ from scipy import stats
 
 from benchrunner.errors import RequestError, Undefined
 from benchrunner.metrics import Metric
-from benchrunner.metrics.classification import ACCURACY, MATTHEWS
+from benchrunner.metrics.metric import ACCURACY
 from benchrunner_statistics import example_interval, paired_test
+from benchrunner_tasks import MATTHEWS
 
 SIZES = (3, 5, 2, 7, 4, 9)
 IDS = [f"article {number}" for number, size in enumerate(SIZES) for _ in range(size)]

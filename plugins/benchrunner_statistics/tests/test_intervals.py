@@ -8,11 +8,11 @@ from scipy import stats
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics import Metric
-from benchrunner.metrics.classification import ACCURACY, MATTHEWS, f1
+from benchrunner.metrics.metric import ACCURACY
 from benchrunner.studies.intervals import Interval, restart_interval
 from benchrunner_statistics import example_interval
 from benchrunner_statistics.scored_answers import ScoredAnswers
-from benchrunner_tasks import PEARSON, SPEARMAN
+from benchrunner_tasks import MATTHEWS, PEARSON, SPEARMAN, f1
 
 F1 = f1("yes")
 

@@ -11,13 +11,12 @@ from scipy import stats
 
 from benchrunner.errors import RequestError, Undefined
 from benchrunner.metrics import Metric
-from benchrunner.metrics.classification import MATTHEWS, f1, f1_macro
 from benchrunner.studies.pairs import Part
 from benchrunner_statistics import paired_test
 from benchrunner_statistics.scored_answers import ScoredAnswers
 from benchrunner_statistics.single_fits import LARGEST_P, SCREENING, swap_test
 from benchrunner_statistics.variance_parts import combined_p, half_width
-from benchrunner_tasks import PEARSON, SPEARMAN
+from benchrunner_tasks import MATTHEWS, PEARSON, SPEARMAN, f1, f1_macro
 
 
 def labels(seed: int, rows: int = 40) -> list[int]:

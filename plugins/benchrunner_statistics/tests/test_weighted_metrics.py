@@ -8,19 +8,19 @@ import pytest
 
 from benchrunner.errors import Undefined
 from benchrunner.metrics import Metric
-from benchrunner.metrics.classification import (
-    ACCURACY,
+from benchrunner.metrics.metric import ACCURACY, EXACT_MATCH
+from benchrunner_statistics.scored_answers import ScoredAnswers
+from benchrunner_tasks import (
     BALANCED_ACCURACY,
-    EXACT_MATCH,
     MATTHEWS,
+    PEARSON,
+    SPEARMAN,
     f1,
     f1_macro,
     f1_micro,
     f1_samples,
     f1_weighted,
 )
-from benchrunner_statistics.scored_answers import ScoredAnswers
-from benchrunner_tasks import PEARSON, SPEARMAN
 
 LABELS = ("joy", "fear", "awe")
 

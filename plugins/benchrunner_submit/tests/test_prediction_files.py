@@ -12,7 +12,7 @@ from benchrunner.data.delimited import TextTable
 from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError
 from benchrunner.metrics import Metric, Score
-from benchrunner.metrics.classification import ACCURACY, f1
+from benchrunner.metrics.metric import ACCURACY
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, Regress
 from benchrunner.tasks.task import Split, Task
@@ -21,7 +21,7 @@ from benchrunner_submit import BoardFile, Leaderboard
 from benchrunner_submit.file_kinds.spellings import Labels, Number
 from benchrunner_submit.file_kinds.text_files import Table
 from benchrunner_submit.prediction_files import labels_by_text, read_lines, scores_of_file
-from benchrunner_tasks import PEARSON
+from benchrunner_tasks import PEARSON, f1
 
 COLUMNS = {"a": "text", "label": "mood"}
 TRAIN = Split("train", (TextTable("train.tsv", COLUMNS, labels={"-": "sad", "+": "glad"}),))

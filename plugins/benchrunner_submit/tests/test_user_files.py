@@ -12,7 +12,7 @@ from benchrunner.data.delimited import TextTable
 from benchrunner.data.json_lines import JsonTable
 from benchrunner.data.sources import Reshaped, RowsFrom
 from benchrunner.errors import DataError, RequestError
-from benchrunner.metrics.classification import EXACT_MATCH
+from benchrunner.metrics.metric import EXACT_MATCH
 from benchrunner.problems.problem import Problem
 from benchrunner.problems.sentences import Classify, Regress
 from benchrunner.tasks.task import Split, Task

@@ -10,17 +10,8 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from benchrunner.errors import PluginError
 from benchrunner.metrics import Metric, Score
-from benchrunner.metrics.classification import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    EXACT_MATCH,
-    MATTHEWS,
-    f1,
-    f1_macro,
-    f1_micro,
-    f1_samples,
-    f1_weighted,
-)
+from benchrunner.metrics.metric import ACCURACY, EXACT_MATCH
+from benchrunner_tasks import BALANCED_ACCURACY, MATTHEWS, f1, f1_macro, f1_micro, f1_samples, f1_weighted
 
 F1 = f1("yes")
 LABELS = ("a", "b", "c", "d")

@@ -1,10 +1,10 @@
-"""Metrics of labels: one label for each row, or a list of labels for each row.
+"""Metrics that follow from counts of labels: one label for each row, or a list of labels for each row.
 
 The F1 metrics that take `labels` average over these labels and ignore all others. A label that stands in no gold answer
 and in no prediction has no F1 and is left out of the mean, as in scikit-learn's default for single labels.
 
-All but the means over rows follow from three counts of each label: its hits, its gold answers and its predictions. The
-figures get these counts as arrays (labels, resamples), and return an array (resamples,).
+They follow from three counts of each label: its hits, its gold answers and its predictions. The figures get these
+counts as arrays (labels, resamples), and return an array (resamples,). Only `f1_samples` is a mean over rows.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.errors import PluginError
-from benchrunner.metrics.metric import Column, Metric, RowSums, mean_of_rows
+from benchrunner import Metric, PluginError, RowSums
+from benchrunner.engine import metrics
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,35 +29,17 @@ def checked_labels(metric: str, labels: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(labels)
 
 
-def labels_of(answer: Any) -> Sequence[Any]:
-    """Give the labels of an answer: the list itself, or the single label as a list."""
-    return answer if isinstance(answer, list | tuple) else [answer]
-
-
-def label_matrix(answers: Column, labels: Sequence[Any]) -> np.ndarray:
+def label_matrix(answers: metrics.Column, labels: Sequence[Any]) -> np.ndarray:
     """Mark the labels of each answer: bool (rows, labels). Labels that are not listed are ignored."""
     import numpy as np
 
     column = {label: number for number, label in enumerate(labels)}
     matrix = np.zeros((len(answers), len(labels)), dtype=bool)
     for row, answer in enumerate(answers):
-        for label in labels_of(answer):
+        for label in metrics.labels_of(answer):
             if label in column:
                 matrix[row, column[label]] = True
     return matrix
-
-
-def _is_equal(gold: Any, predicted: Any) -> float:
-    return float(bool(gold == predicted))
-
-
-def _same_labels(gold: Any, predicted: Any) -> float:
-    right = set(labels_of(gold))
-    return float(right == set(labels_of(predicted)))
-
-
-def _is_among(gold: Any, predicted: Any) -> float:
-    return float(predicted in labels_of(gold))
 
 
 def _of_counts(
@@ -69,7 +51,7 @@ def _of_counts(
 ) -> Metric:
     """Give the metric that `figure` computes from the counts of these labels; of all labels that occur by default."""
 
-    def row_values(gold: Column, predicted: Column) -> np.ndarray:
+    def row_values(gold: metrics.Column, predicted: metrics.Column) -> np.ndarray:
         import numpy as np
 
         columns = labels or list(dict.fromkeys([*gold, *predicted]))
@@ -125,16 +107,10 @@ def _weighted_f1(hits: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> A
     return weighted.sum(axis=0) / gold.sum(axis=0)
 
 
-ACCURACY = Metric.of_rows("accuracy", _is_equal)
-"""Share of rows whose answer equals the gold answer."""
 MATTHEWS = _of_counts("matthews", _matthews, lowest=-1.0)
 """Matthews' correlation coefficient of labels; 0 where all gold answers or all predictions are the same."""
 BALANCED_ACCURACY = _of_counts("balanced_accuracy", _mean_recall)
 """Mean recall over the labels of the gold answers."""
-EXACT_MATCH = Metric.of_rows("exact_match", _same_labels)
-"""Share of rows with exactly the right labels, in any order; answers are lists of labels."""
-RIGHT_CHOICE = Metric.of_rows("accuracy", _is_among)
-"""Share of rows whose answer is the gold answer, or one of them if gold is a list, as in `Candidates`."""
 
 
 def f1(positive: Any) -> Metric:
@@ -177,10 +153,10 @@ def f1_samples(labels: Sequence[Any]) -> Metric:
     counted = frozenset(checked_labels("f1_samples", labels))
 
     def f1_of_row(gold: Any, predicted: Any) -> float:
-        right = counted.intersection(labels_of(gold))
-        answer = counted.intersection(labels_of(predicted))
+        right = counted.intersection(metrics.labels_of(gold))
+        answer = counted.intersection(metrics.labels_of(predicted))
         if not right and not answer:
             return 1.0
         return 2 * len(right & answer) / (len(right) + len(answer))
 
-    return Metric.of_sums("f1_samples", mean_of_rows(f1_of_row))
+    return Metric.of_sums("f1_samples", metrics.mean_of_rows(f1_of_row))
