@@ -13,7 +13,6 @@ from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import first_line, randomness
 from benchrunner_checkpoints import tensor_files
 from benchrunner_transformers.checkpoint.checking import (
-    SHOWN_FAULTS,
     Checkpoint,
     check,
     from_weights,
@@ -135,7 +134,7 @@ def _summary(
     notes = []
     heads = [name for name in checkpoint.left_out if name not in taken]
     if heads:
-        notes.append(f"left out: weights of another task's head ({', '.join(heads[:SHOWN_FAULTS])})")
+        notes.append(f"left out: weights of another task's head ({', '.join(heads[: tensor_files.SHOWN_FAULTS])})")
     if summary.head.dense.startswith(BASE) and not taken and any(True for _ in summary.parameters()):
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
     return summary, notes

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 POOLER = "pooler."
 """Start of the names of a pooler's weights: the only weights that a checkpoint may lack."""
-SHOWN_FAULTS = 20
-"""Number of faults that an error lists."""
 _DECODER = re.compile(r"(\w+\.)?decoder\.")
 """Starts of the names of a decoder's weights, which an encoder alone does not have."""
 _OTHER_HEADS = ("cls.", "lm_head.", "predictions.", "sop_classifier.", "discriminator_predictions.", "vocab_")
@@ -193,13 +191,7 @@ def _check_weights(
     for name, actual, expected in sorted(report["mismatched_keys"]):
         faults.append(f"{name}: {tuple(actual)} where the configuration asks for {tuple(expected)}")
     faults += report["error_msgs"]
-    if faults:
-        shown = faults[:SHOWN_FAULTS]
-        more = len(faults) - len(shown)
-        if more:
-            shown.append(f"... and {more} more")
-        lines = "\n".join(f"  - {fault}" for fault in shown)
-        raise CheckpointError(f"{folder}: the weights are not those of this {model_class.__name__}:\n{lines}")
+    tensor_files.refuse(f"{folder}: the weights are not those of this {model_class.__name__}", faults)
     left_out = [name for name in heads if not name.startswith(_OTHER_HEADS)]
     return left_out if "decoder" in parts else [name for name in left_out if not _DECODER.match(name)]
 

@@ -14,7 +14,7 @@ from torch import nn
 from benchrunner import CheckpointError, Workspace
 from benchrunner.engine import first_line
 from benchrunner_checkpoints import tensor_files
-from benchrunner_transformers.checkpoint.checking import POOLER, SHOWN_FAULTS
+from benchrunner_transformers.checkpoint.checking import POOLER
 from benchrunner_transformers.checkpoint.configuration import own_configuration
 from benchrunner_transformers.checkpoint.own_code import OwnCode
 
@@ -70,9 +70,7 @@ def fill(folder: Path, model: PreTrainedModel, tensors: Mapping[str, torch.Tenso
             faults.append(f"unexpected: {name}")
         else:
             left_out.append(name)
-    if faults:
-        lines = "\n".join(f"  - {fault}" for fault in sorted(faults)[:SHOWN_FAULTS])
-        raise CheckpointError(f"{folder}: the weights are not those of this {type(model).__name__}:\n{lines}")
+    tensor_files.refuse(f"{folder}: the weights are not those of this {type(model).__name__}", sorted(faults))
     tensor_files.check_types(folder, {name: inside[name] for name, _ in parameters if name in inside})
     model.load_state_dict({name: inside[name] for name in expected if name in inside}, strict=False)
     return sorted(left_out)
