@@ -78,7 +78,7 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
 
 
 def add_json(parser: argparse.ArgumentParser, help: str = "print the results as JSON") -> None:
-    """Add the option for output as JSON; with it, standard output is for `print_json` and its like alone."""
+    """Add the option --json; with --json, only `print_json` and `print_data` write to standard output."""
     parser.add_argument("--json", action="store_true", help=help)
     parser.set_defaults(reserves_output=True)
 

@@ -64,8 +64,8 @@ OWN_FORMATS = ("table", "csv", "json")
 
 def print_result(
     result: Result,
+    published: PublishedChoice,
     *,
-    published: PublishedChoice | None = None,
     form: str = "table",
     shown: Shown | None = None,
     long: bool = False,
@@ -81,10 +81,10 @@ def print_result(
     from benchrunner.studies.comparison.facts import lines_below
     from benchrunner.studies.comparison.formats import as_table, as_text
     from benchrunner.studies.comparison.json_values import as_json
-    from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, WIDTH
+    from benchrunner.studies.comparison.layout import WIDTH
     from benchrunner.studies.comparison.table import Shown
 
-    published, shown = published or NOTHING_PUBLISHED, shown or Shown()
+    shown = shown or Shown()
     if form == "json":
         print_json(list(result.scores()) if long else as_json(result, published))
     elif form == "table":

@@ -39,8 +39,9 @@ def add_commands(commands: argparse._SubParsersAction[Any], plugins: Plugins) ->
         for hook in plugins.hook.register_commands.get_hookimpls():
             owner, where = hook.plugin_name, "register_commands: "
             with plugins.setting_aside(owner, where), loading.plugin(owner):
-                own = Parser().add_subparsers(action=_Commands, prog=commands._prog_prefix)  # others' are out of reach
-                hook.function(*([own] if hook.argnames else []))
+                # The plugin gets a parser of its own, so it cannot change the commands of other plugins.
+                own = Parser().add_subparsers(action=_Commands, prog=commands._prog_prefix)
+                hook.function(*([own] if hook.argnames else []))  # a hook may leave out its parameter
                 for name, parser in own.choices.items():
                     with plugins.setting_aside(owner, where):
                         _check(name, parser, commands.choices)
@@ -63,4 +64,6 @@ def _check(name: Any, parser: Any, known: Mapping[str, Any]) -> None:
     for default in ("run", "estimate"):
         value = parser.get_default(default)
         if value is not None and not callable(value):
-            raise PluginError(f"the command '{name}' has {quoted(value)} as its {default}, not a function")
+            raise PluginError(
+                f"the command '{name}' needs a function in set_defaults({default}=...), not {quoted(value)}"
+            )

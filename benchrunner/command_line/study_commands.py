@@ -92,17 +92,18 @@ def print_shown(result: Result, arguments: argparse.Namespace) -> int:
     """Print the result of a kept study as the options of `add_output` say; return the exit code."""
     import shlex
 
+    from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED
     from benchrunner.studies.comparison.table import Shown
 
     study = result.study
-    published = None if study.name else options.published(arguments, study.backbones)
+    published = NOTHING_PUBLISHED if study.name else options.published(arguments, study.backbones)
     intervals = arguments.intervals
     if intervals is None:
         intervals = len(study.lines or study.names) <= MOST_WITH_INTERVALS
     place = f" --runs {shlex.quote(str(arguments.runs))}" if arguments.runs else ""
     return print_result(
         result,
-        published=published,
+        published,
         form=arguments.format,
         shown=Shown(arguments.metrics == "all", intervals, arguments.run_ids),
         long=arguments.long,

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_line(_line(status, workspace.data))
         if any(status.is_missing for status in splits):
             hub = "" if fetch else ", or run 'benchrunner data fetch' to ask the hub"
-            print_note(f"Put the missing files below {workspace.data or 'a folder'}, and name it with --data DIR{hub}.")
+            print_note(f"Put the missing files below {workspace.data or 'a folder, and give --data FOLDER'}{hub}.")
     return FAILED if faults else DONE
 
 

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return print_plan(study, runner, arguments)
     result = finished_study(study, runner, executor, arguments)
-    code = print_result(result, published=published, form=arguments.format, notes_by=arguments.notes)
+    code = print_result(result, published, form=arguments.format, notes_by=arguments.notes)
     if not arguments.json:
         for cell in result.cells:
             if cell.selected:

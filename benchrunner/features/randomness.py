@@ -224,7 +224,7 @@ class _Stream:
         try:
             following = 0 if self._recorded else self._source.get_offset()
             if self._recorded and site in self._offsets:
-                raise RuntimeError(f"A CUDA graph cannot draw the random numbers of '{site}' again.")
+                raise RuntimeError(f"'{site}' is computed twice in a pass, which a CUDA graph cannot repeat.")
             repeated = site in self._offsets
             place = self._offsets.setdefault(site, following)
             if repeated:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BackboneReference:
-    """Names the backbone whose encoder a fit reads unchanged, in place of a copy in the folder of its model."""
+    """Name of a backbone, saved in a model folder in place of a copy of its encoder, which the fit did not change."""
 
     FILE: ClassVar[str] = "backbone.json"
     """Name of the file in the folder of a model."""

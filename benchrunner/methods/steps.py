@@ -254,9 +254,9 @@ def visit_batches(
     visit: Callable[[FlatBatch, np.ndarray], None],
     features: Features,
 ) -> None:
-    """Call `visit` with batches of all units, and with the units of each batch, without gradients.
+    """Call `visit(batch, units)` for all units in batches, without gradients; `units` are their numbers in `features`.
 
-    Batches become smaller where memory runs out: `visit` is then called again with parts of the batch that failed.
+    If memory runs out, the batches become smaller: `visit` is called again with parts of the batch that failed.
     """
     _inference(job).visit_batches(visit, features)
 

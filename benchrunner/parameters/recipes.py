@@ -308,7 +308,7 @@ class Recipe(Declared):
         return {name: value for name, value in self.as_dict().items() if name not in SPECIAL}
 
     def as_json(self) -> dict[str, Any]:
-        """Give what is not the default, named as by `as_dict`: only these values are part of a fit's identity."""
+        """Return the values that are not the defaults, by their names in `as_dict`; only they identify a fit."""
         return {**self.changes(), **self.parameters}
 
     @classmethod

@@ -58,9 +58,11 @@ def list_offers(plugins: Plugins, kinds: Iterable[str] = KINDS) -> dict[str, lis
     """List what the plugins offer: kind -> values. Only the hooks of these kinds are called."""
     listed = dict[str, list[Listed]]()
     for kind in kinds:
-        about, facts_of = _ABOUT.get(kind, attrgetter("about")), _FACTS.get(kind, lambda value: {})
+        about = _ABOUT.get(kind, attrgetter("about"))
+        facts_of = _FACTS.get(kind, lambda value: {})
         listed[kind] = []
         for name, value in _values(plugins, kind).items():
+            # Of other kinds than recipes, values such as 0 and False are left out.
             facts = {key: fact for key, fact in facts_of(value).items() if fact or kind == "recipes"}
             listed[kind].append(Listed(name, about(value), facts))
     return listed

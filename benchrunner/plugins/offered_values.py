@@ -112,7 +112,7 @@ def _contest(kind: str, offers: Sequence[Offer[V]]) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Collection[str], advice: str = "") -> UnknownName:
-    """Make the error for a name that no plugin offers; it also says which plugins are not used that may offer it."""
+    """Make the error for a name that no plugin in use offers; its text also names plugins that are not in use."""
     libraries = note_on_libraries() if kind in ("executor", "search") else ""  # whose libraries are extras
     return UnknownName(kind, name, known, " ".join(filter(None, (advice, note_on_choice(), libraries))))
 

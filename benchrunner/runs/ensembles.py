@@ -73,10 +73,10 @@ def answer(
 
 
 def answer_together(fits: Sequence[Fit], task: Task, rows: Rows, runner: Runner) -> Answered:
-    """Answer rows with finished fits of a task, in any order; the same fit may occur several times.
+    """Average the raw outputs of finished fits of a task for these rows, and decode and score the average.
 
-    Nothing is learned. Weights are needed only for rows that the fits have not answered before. The settings that turn
-    outputs into answers are tuned on dev, as those of a single fit.
+    The order of the fits has no effect, and a fit that is given twice counts twice. Nothing is learned, and weights are
+    needed only for rows that a fit has not answered before. The settings of decoding are tuned on dev, as for one fit.
     """
     import numpy as np
 

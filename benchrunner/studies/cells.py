@@ -348,9 +348,12 @@ class CellResult:
         return tuple(limits)
 
     def predicted(self, fit: Fit, split: str) -> Predicted:
-        """Return the answers of one of the cell's fits to a split, with their scores; raise a `FitError` without."""
+        """Return the answers of one of the cell's fits to a split, with scores; raise a `FitError` if none are kept."""
         if self.predictions is None:
-            raise FitError(f"The answers of the fit {fit.id} to {split} are not known: its result has no runner.")
+            raise FitError(
+                f"The answers of the fit {fit.id} to {split} cannot be read: this result was made without a runner. "
+                "Take the result of run_study or read_study."
+            )
         return self.predictions.predict(fit, split)
 
 

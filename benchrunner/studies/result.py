@@ -253,17 +253,20 @@ class Result:
         The columns are the headline metrics of the tasks, with `every_metric` all metrics, or those of a study file.
         """
         shown = [column.name for column in self.study.shown_columns(every_metric=every_metric)]
-        hidden = {"", *(column.name for column in self.study.columns)} - set(shown)
+        hidden = {column.name for column in self.study.columns}.difference(shown)
+        hidden.add("")  # a score that no column shows; costs have columns beside those of the study
         table: dict[str, dict[str, Any]] = {}
         for name in (*self.study.names, *self.study.arms):
             table[name] = {"system": name, **dict.fromkeys(shown)}
         for row in self.scores():
             if row["column"] not in hidden:
-                table[row["system"]][f"{row['column']} {row['unit']}".rstrip()] = row["score"]
+                key = f"{row['column']} {row['unit']}".rstrip()
+                table[row["system"]][key] = row["score"]
         for name, of_system in table.items():
             if not self.study.systems_down:
-                averages = self.averages(name).items()
-                of_system.update((average, mean) for average, (_, mean) in averages if mean is not None)
+                for average, (_, mean) in self.averages(name).items():
+                    if mean is not None:
+                        of_system[average] = mean
             if name in self.statistics.mean_ranks:
                 of_system["mean rank"] = self.statistics.mean_ranks[name].mean
         return list(table.values())

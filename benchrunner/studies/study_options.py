@@ -206,10 +206,12 @@ class StudyOptions(Declared):
 
     def without_unread(self, read: Collection[str], plugins: Plugins) -> StudyOptions:
         """Drop what fits do not read: `read` names the recipe fields and the parameters that they read."""
-        unread = self._unread(read, plugins)
-        recipe = {name: values for name, values in self.recipe.items() if name not in unread}
-        search = {name: value for name, value in self.search.items() if name not in unread}
-        others: dict[str, Any] = dict.fromkeys(self.changes().keys() & unread)
+        return self._without(self._unread(read, plugins))
+
+    def _without(self, names: Collection[str]) -> StudyOptions:
+        recipe = {name: values for name, values in self.recipe.items() if name not in names}
+        search = {name: value for name, value in self.search.items() if name not in names}
+        others: dict[str, Any] = dict.fromkeys(self.changes().keys() & names)
         return dataclasses.replace(self, recipe=recipe, search=search, **others)
 
     def check_read(self, read: Collection[str], plugins: Plugins) -> None:
@@ -266,14 +268,12 @@ class StudyOptions(Declared):
 
     def as_stage(self) -> StudyOptions:
         """Return these options for a task on which systems are fine-tuned first, which has one restart."""
-        left_out = ("folds", "seeds", "restarts", "select", "select_by", "start")
-        unread: dict[str, Any] = dict.fromkeys(left_out)
-        return dataclasses.replace(self, keep="selected", looks=(), search={}, **unread)
+        kept = self._without(("folds", "seeds", "restarts", "select", "select_by", "start"))
+        return dataclasses.replace(kept, keep="selected", looks=(), search={})
 
     def _after_start(self, study: Study, task: Task, runner: Runner) -> Study:
         """Let the fits of a study start from fits of another task."""
-        of_all_rows = {name: values for name, values in self.recipe.items() if name != "limit_train"}
-        once = dataclasses.replace(self.as_stage(), recipe=of_all_rows)
+        once = self.as_stage()._without(["limit_train"])
         systems = []
         stages = []
         for system in study.systems:

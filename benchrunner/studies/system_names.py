@@ -48,24 +48,29 @@ def _divided(word: str) -> tuple[str, str]:
 
 
 def short_paths(paths: Iterable[str]) -> Mapping[str, str]:
-    """Map each path to what tells it from the others: without the last parts that all share, and the first ones.
+    """Map each path to a short name: the parts that tell it from the other paths, with `...` for what is left out.
 
     `{"runs/a/last": ".../a/...", "runs/b/last": ".../b/..."}`; of a single path the last part stays.
     """
     parts = {path: Path(path).parts for path in paths}
+    most = min(map(len, parts.values()), default=1) - 1  # at least the first part stays
     shared = 0
-    for of_all in zip(*(own[:0:-1] for own in parts.values()), strict=False):  # last parts first, without the first
-        if len(parts) == 1 or len(set(of_all)) > 1:
+    while shared < most and len(parts) > 1:
+        ends = {own[-1 - shared] for own in parts.values()}
+        if len(ends) > 1:
             break
         shared += 1
+    heads = {path: own[: len(own) - shared] for path, own in parts.items()}
     short = {}
-    for path, own in parts.items():
-        kept = own[: len(own) - shared]
-        others = [parts[other][: len(parts[other]) - shared] for other in parts if other != path]
+    for path, head in heads.items():
+        others = [other for place, other in heads.items() if place != path]
         count = 1
-        while count < len(kept) and any(other[-count:] == kept[-count:] for other in others):
+        while count < len(head) and any(other[-count:] == head[-count:] for other in others):
             count += 1
-        name = "/".join([CUT, *kept[-count:], *[CUT] * (shared > 0)])
-        is_only = list(parts.values()).count(own) == 1  # nothing tells two spellings of one folder apart
+        words = [CUT, *head[-count:]]
+        if shared:
+            words.append(CUT)
+        name = "/".join(words)
+        is_only = head not in others  # two spellings of one folder have the same parts
         short[path] = name if is_only and len(name) < len(path) else path
     return short

@@ -218,7 +218,7 @@ class Task:
 
     @property
     def scoring(self) -> dict[str, Any]:
-        """What decodes and scores answers, as JSON: a part of the identity of predictions."""
+        """How outputs become answers and how answers are scored, as JSON: a part of the identity of predictions."""
         return {"problem": self.problem.decoded_with, "metrics": description_of(self.metrics)}
 
     @property

@@ -61,7 +61,7 @@ class ConllEval(Scorer):
         first, fields = tagged[0][0]
         if len(fields) < 3:
             raise DataError(f"{path}:{first}: expected 'token ... gold predicted', found {len(fields)} columns.")
-        _FILE.width(path, tagged)
+        _FILE.width(path, tagged)  # raises a `DataError` if the lines have different numbers of columns
         for line, fields in chain.from_iterable(tagged):
             for tag in fields[-2:]:
                 if tag not in self.labels:

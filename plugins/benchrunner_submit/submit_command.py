@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_result(arguments: argparse.Namespace, published: comparison.PublishedChoice, result: Result) -> None:
     """Print the table of the fits that answer, unless standard output is for JSON."""
     if not arguments.json:
-        command_line.output.print_result(result, published=published, notes_by=arguments.notes)
+        command_line.output.print_result(result, published, notes_by=arguments.notes)
 
 
 def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list[str]:

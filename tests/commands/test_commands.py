@@ -235,10 +235,10 @@ def test_data_status_lists_found_and_missing_splits(shell: Shell) -> None:
     assert [line.partition("not found: ")[2] for line in missing] == [
         f"no file data/pairs/{split}.tsv" for split in ("train", "dev", "test")
     ]
-    assert err.startswith("Put the missing files below data, and name it with --data DIR, or run 'benchr")
+    assert err.startswith("Put the missing files below data, or run 'benchr")
     code, out, err = shell("data", "status", "pairs")
     assert out.count("not found: no data folder with pairs/") == len(out.splitlines()) == 3
-    assert "Put the missing files below a folder, and name it with --data DIR" in err
+    assert "Put the missing files below a folder, and give --data FOLDER" in err
     assert shell("data", "fetch", "pairs", "--data", "data")[0] == 1
 
 

@@ -249,11 +249,12 @@ def test_a_task_with_parts_of_two_plugins_has_both_as_suppliers() -> None:
 LENDER = "from benchrunner import TextTable\nclass Table(TextTable): pass\n"
 BORROWER = """
 import inline
-from benchrunner import Split, hookimpl
+from benchrunner import ACCURACY, Split, hookimpl
 from lender_k import Table
 @hookimpl
 def register_tasks():
-    yield inline.mood(splits={"train": Split("train", (Table("mood.tsv", {"a": "a", "label": "label"}),))})
+    train = Split("train", (Table("mood.tsv", {"a": "a", "label": "label"}),))
+    yield inline.mood(metrics=(ACCURACY,), splits={"train": train})
 """
 
 

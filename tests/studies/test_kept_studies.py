@@ -108,7 +108,7 @@ def test_predictions_are_read_once_if_asked(tmp_path: Path) -> None:
     answers = kept.answers
     shutil.rmtree(kept.folder)
     assert cell.predicted(cell.selected, "dev").answers is answers
-    with pytest.raises(FitError, match="are not known: its result has no runner"):
+    with pytest.raises(FitError, match="cannot be read: this result was made without a runner"):
         replace(cell, predictions=None).predicted(cell.selected, "dev")
 
 

@@ -189,7 +189,7 @@ def _columns_of_file(result: Result) -> Iterator[Measured]:
 
 
 def _of_column(result: Result, column: Column, names: Iterable[str]) -> Measured:
-    """Return the entries of a column of the study, of the systems that have a figure."""
+    """Make the table's column for a column of the study; systems without an entry in it are left out."""
     texts = {}
     best = set[str]()
     for name in names:

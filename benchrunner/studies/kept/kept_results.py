@@ -42,22 +42,30 @@ def read_study(name: str, runner: Runner) -> Result:
         runner = runner.in_workspace(replace(runner.workspace, data=kept.data))
     runner = kept.study.reading(runner)
     cells = []
+    stages = []
     results = []
     for kept_cell in kept.cells:
         cell = kept_cell.rebuilt(runner.plugins)
-        cells.append(cell)
+        if cell.columns:
+            cells.append(cell)
+        else:
+            stages.append(cell)
         if kept_cell.candidates:
-            first = kept_cell.candidates[0].fits[0]
+            first = kept_cell.candidates[0].fits[0]  # its backbone is empty if the method needs none
             planned = replace(cell, candidates=kept_cell.candidates, backbone=first.backbone or cell.backbone)
             kept_answers = KeptPredictions(runner, kept_cell.prediction_ids)
             results.append(_cell_result(planned, kept_answers, runner, kept_cell.lost))
-    study = replace(
-        kept.study,
-        cells=tuple(cell for cell in cells if cell.columns),
-        stages=tuple(cell for cell in cells if not cell.columns),
+    return Result(
+        replace(kept.study, cells=tuple(cells), stages=tuple(stages)),
+        tuple(results),
+        dict(kept.baseline),
+        name,
+        runner,
+        others=kept.others,
+        submissions=kept.submit_commands(runner.plugins),
+        costs=kept.costs,
+        html=as_page,
     )
-    parts = (study, tuple(results), dict(kept.baseline), name, runner, kept.others)
-    return Result(*parts, kept.submit_commands(runner.plugins), kept.costs, as_page)
 
 
 def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:

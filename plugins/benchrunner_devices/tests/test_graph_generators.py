@@ -24,7 +24,7 @@ def test_a_recorded_pass_draws_what_it_draws_without_a_graph(default: CudaGenera
         source.state.recording = True  # type: ignore[attr-defined]
     recorded = Dropout(1, 1, generators=kept)
     places = [offset for _, offset in draw(recorded)]
-    with pytest.raises(RuntimeError, match="cannot draw the random numbers of 'words' again"):
+    with pytest.raises(RuntimeError, match="'words' is computed twice in a pass"):
         draw(recorded)
     with (
         pytest.raises(RuntimeError, match="were not drawn before it: 'new'"),

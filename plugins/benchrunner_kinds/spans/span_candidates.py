@@ -92,14 +92,15 @@ def _best(
     scores = starts[:, None] + following  # [i, j]: the score of the span from piece i to piece i + j
     if window.null_piece >= 0:
         scores[window.null_piece, 0] = -np.inf
-    # A few pieces begin all of the best spans. Of equal scores, the first are taken.
-    begins = np.sort(np.argsort(-scores.max(axis=1), kind="stable")[:size])
+    # The `size` best spans begin with the `size` pieces whose own best spans score highest: other rows are dropped.
+    best_begins = np.argsort(-scores.max(axis=1), kind="stable")[:size]
+    begins = np.sort(best_begins)  # in the order of the text: of equal scores, the first span is taken
     scores = scores[begins].ravel()
     chosen = np.argsort(-scores, kind="stable")[:size]
     chosen = chosen[np.isfinite(scores[chosen])]
     first = begins[chosen // width]
-    length = chosen % width
-    lines = np.column_stack([characters[first, 0], characters[first + length, 1], scores[chosen]])
+    last = first + chosen % width
+    lines = np.column_stack([characters[first, 0], characters[last, 1], scores[chosen]])
     return lines.astype(np.float32)
 
 
