@@ -1,4 +1,4 @@
-"""What tasks of several plugins share: data sets of the hub, and further metrics."""
+"""What tasks of several plugins share: data sets of the hub, tables and metrics."""
 
 from benchrunner import named_by_stub
 

@@ -7,3 +7,4 @@ from benchrunner_tasks.group_metrics import (
 )
 from benchrunner_tasks.hub_tables import HubTable as HubTable
 from benchrunner_tasks.probability_metrics import average_precision as average_precision, roc_auc as roc_auc
+from benchrunner_tasks.table_files import TABLE_SUFFIXES as TABLE_SUFFIXES, table_file as table_file
