@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -108,6 +109,28 @@ class Rows:
         lines = None if self.lines is None else [self.lines[row] for row in numbers]
         return replace(self, table=self.table.take(numbers), lines=lines)
 
+    def column(self, name: str, values: Sequence[Any]) -> pa.Array | pa.ChunkedArray:
+        """Make a column of a value for each row; raise a `DataError` if the values are not of one kind, or missing."""
+        import pyarrow as pa
+
+        kinds = {_KINDS.get(kind) for kind in set(map(type, values))} - {None}
+        if len(kinds) > 1:
+            first = _kind(values[0])
+            row = next(row for row, value in enumerate(values) if _kind(value) not in (first, None))
+            raise DataError(
+                f"{self.where(row)}: {quoted(name)} is {_kind(values[row])} here, and {first or 'missing'} in the "
+                "first row; all values must be of one kind."
+            )
+        try:
+            return arrow_array(values)
+        except UnicodeEncodeError:
+            row = next(row for row, value in enumerate(values) if _has_lone_surrogate(value))
+            raise DataError(
+                f"{self.where(row)}: {quoted(name)} has half of a surrogate pair, which is not text."
+            ) from None
+        except (pa.ArrowException, OverflowError) as error:
+            raise DataError(f"{self.origin}: {quoted(name)} has values that do not fit together: {error}.") from None
+
     def groups(self, columns: Sequence[str]) -> list[str]:
         """Return for each row what tells its group from others: rows of a group have equal values in these columns.
 
@@ -204,6 +227,31 @@ def arrow_array(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Ar
 
     array = _built(values, kind or _inferred(values))
     return pa.array(values, kind) if array is None else array
+
+
+_KINDS = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+}
+"""Types of values -> how messages call them."""
+
+
+def _kind(value: Any) -> str | None:
+    """Name the JSON kind of a value; None for a missing value."""
+    return _KINDS.get(type(value))
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    """Whether a text, or a text inside of a list or an object, cannot be encoded."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def list_starts(column: pa.ChunkedArray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from benchrunner.data.rows import Rows
 from benchrunner.errors import BadRows, DataError, described
+from benchrunner.io.files import check_encoding
 from benchrunner.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -109,6 +110,49 @@ class FileSource(Source):
     @property
     def _names(self) -> tuple[str, ...]:
         return (self.path,) if isinstance(self.path, str) else self.path
+
+
+@dataclass(frozen=True)
+class TableFile(FileSource):
+    """A file below the user's data folder whose rows have values in named columns. A subclass reads one format."""
+
+    columns: Mapping[str, str]
+    """Name of the task's column -> name of the file's column. "passage.text" is the key "text" of the object at
+    "passage", in formats with objects."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Label in the file -> label of the task. Texts are given as they are, other values as JSON writes them, such as
+    "true" or "1". Labels that are not listed stay as they are; the problem checks them."""
+    label_column: str = "label"
+    """The task's column that `labels` applies to."""
+    encoding: str = "utf-8"
+    """Encoding of the file, for example "latin-1"."""
+
+    def __post_init__(self) -> None:
+        check_encoding(self.encoding)
+
+    @abstractmethod
+    def column_names(self, path: Path) -> Sequence[str]:
+        """Return the names of the file's columns; of JSON lines, the keys of the first object."""
+
+    @abstractmethod
+    def fill(self, path: Path, columns: Mapping[str, list[Any]], notes: list[str]) -> list[int]:
+        """Append the values of each row to the task's columns, and remarks for the user to the notes.
+
+        Returns the line of each row; nothing for a file without lines.
+        """
+
+    def read(self, workspace: Workspace) -> Rows:
+        import pyarrow as pa
+
+        path = self.file(workspace)
+        columns: dict[str, list[Any]] = {name: [] for name in self.columns}
+        notes = list[str]()
+        lines = self.fill(path, columns, notes) or None
+        if self.labels and self.label_column in columns:
+            columns[self.label_column] = [respelled(label, self.labels) for label in columns[self.label_column]]
+        rows = Rows(pa.table({}), str(path), lines, tuple(notes))
+        table = pa.table({name: rows.column(self.columns[name], values) for name, values in columns.items()})
+        return replace(rows, table=table)
 
 
 @dataclass(frozen=True)

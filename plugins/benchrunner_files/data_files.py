@@ -6,29 +6,27 @@ import codecs
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchrunner import (
     DataError,
     DataNotFound,
-    JsonTable,
     Reshaped,
     Rows,
     Source,
-    TextTable,
     Workspace,
     closest_names,
     quoted,
     some_names,
+    sources,
 )
 from benchrunner.engine import Problem
-from benchrunner_files.formats import ParquetTable, check_words, column_names
+from benchrunner_files.formats import check_words
 from benchrunner_files.shapes import Shape
 from benchrunner_files.toml_text import TomlText, did_you_mean, files_beside, shown_path
 from benchrunner_kinds import MultiLabel, Tag, WordColumns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from benchrunner_submit import read_user_table
+from benchrunner_tasks import TABLE_SUFFIXES, table_file
 
 
 def inside(folder: Path, name: str) -> Path:
@@ -66,16 +64,20 @@ class InColumns(Reshaped):
         return self.source.where(workspace)
 
     def read(self, workspace: Workspace) -> Rows:
+        import pyarrow as pa
+
         source, shape = self.source, self.shape
-        if isinstance(source, TextTable | JsonTable | WordColumns | ParquetTable):
-            if self.is_own:
-                self._check_place(Path(str(source.path)))
-            names = None if isinstance(source, WordColumns) else column_names(source)
-            if names is not None:
-                shape = self._possible(source, names)
-                source = _with_columns(source, shape.read_columns)
+        if self.is_own and isinstance(source, sources.FileSource):
+            self._check_place(Path(str(source.path)))
         try:
-            rows = source.read(workspace)
+            if not isinstance(source, sources.TableFile):
+                rows = source.read(workspace)
+            elif self.is_own:
+                shape = self._possible(source.column_names(source.file(workspace)))
+                rows = replace(source, columns=shape.read_columns).read(workspace)
+            else:
+                layouts = (shape.read_columns, shape.named.read_columns)
+                rows = read_user_table(source.file(workspace), [source], layouts, workspace)
         except DataError as error:
             if "not UTF-8 text" not in str(error):
                 raise
@@ -94,7 +96,8 @@ class InColumns(Reshaped):
             columns["document"] = list(range(len(rows)))
             alone = "each row is a document of its own: no context of neighbouring rows"
             rows = replace(rows, notes=(*rows.notes, alone))
-        return replace(rows, table=_table(rows, columns))
+        table = pa.table({name: rows.column(name, values) for name, values in columns.items()})
+        return replace(rows, table=table)
 
     @property
     def has_documents(self) -> bool:
@@ -109,17 +112,21 @@ class InColumns(Reshaped):
             return any(line.strip().split(source.separator, 1)[0] == source.border for line in file if line.strip())
 
     def at(self, path: Path) -> Source:
-        source = self.source.at(path)
-        if source is None:  # a data set on the hub: the user's file has its columns
-            source = TextTable(str(path), {}, is_in_data_folder=False)
-        own = self.shape.with_format_of(path, source)
-        becomes_table = isinstance(source, WordColumns) and own is not source
-        shape = self.shape.named if becomes_table else self.shape
-        return replace(self, source=own, shape=shape, needs_labels=False, is_own=False)
+        own = replace(self, needs_labels=False, is_own=False)
+        kind = TABLE_SUFFIXES.get(path.suffix.lower())
+        table: Any = self.source
+        shape = self.shape
+        if isinstance(table, WordColumns):
+            shape = shape.named
+            if kind is None or (kind == "tsv" and "words" not in _header(path)):
+                return replace(own, source=table.at(path))
+        if not isinstance(table, sources.TableFile):
+            table = table_file(kind or "tsv", path, {})
+        return replace(own, source=table.at(path), shape=shape)
 
     def unlabelled(self, label_columns: Collection[str]) -> Source:
-        source = self.source.unlabelled(label_columns) if isinstance(self.source, WordColumns) else self.source
-        return replace(self, source=source, shape=self.shape.without(label_columns), needs_labels=False)
+        source, shape = self.source.unlabelled(label_columns), self.shape.without(label_columns)
+        return replace(self, source=source, shape=shape, needs_labels=False)
 
     def _check_place(self, path: Path) -> None:
         """Raise an error that names the key if the file is not there, or lies elsewhere through a link."""
@@ -134,34 +141,23 @@ class InColumns(Reshaped):
             meant = did_you_mean(path.name, files_beside(path))
             raise DataNotFound(f"{key}: splits.{self.split}: {name} is not there.{meant}")
 
-    def _possible(self, source: Source, names: Sequence[str]) -> Shape:
+    def _possible(self, names: Sequence[str]) -> Shape:
         """Return the shape without labels that the file lacks and need not have; raise an error for other columns."""
-        shape = self._shape_of(names)
+        shape = self.shape
         missing = shape.missing(names)
         labels = set(self.problem.label_columns)
         if not self.needs_labels and labels & missing.keys():
             missing = {name: column for name, column in missing.items() if name not in labels}
             shape = shape.without(labels)
-        path = shown_path(Path(getattr(source, "path", "")), self.task_file.path.parent)
         if missing:
+            path = shown_path(Path(str(getattr(self.source, "path", ""))), self.task_file.path.parent)
             name, column = next(iter(missing.items()))
             close = closest_names(column, names)[:1]
             meant = f" Did you mean {some_names(close[:1])}?" if close else ""
             raise DataError(
                 f"{self._key(name)}: {path} has no column {quoted(column)}.{meant} Its columns are {some_names(names)}."
             )
-        for column in shape.read_columns.values():
-            if names.count(column) > 1:
-                raise DataError(f"{path}:1: the header has the column {quoted(column)} twice: rename one of them.")
         return shape
-
-    def _shape_of(self, names: Sequence[str]) -> Shape:
-        """Return the shape; for a user's file with the names of the problem's columns alone, the shape of these."""
-        labels = self.problem.label_columns
-        named = self.shape.named
-        if self.is_own or not self.shape.without(labels).missing(names) or named.without(labels).missing(names):
-            return self.shape
-        return named
 
     def _key(self, column: str) -> str:
         """Return the place and the name of the key that asks for a column."""
@@ -188,21 +184,7 @@ class InColumns(Reshaped):
                 raise DataError(f"{rows.where(row)}: the label {quoted(label)} is not listed in {place}. {meant}")
 
 
-def _with_columns(source: Any, columns: Mapping[str, Any]) -> Any:
-    """Return a source that reads other columns of its file."""
-    return replace(source, columns=columns)
-
-
-def _table(rows: Rows, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
-    """Make the table of the problem's columns; a `DataError` for values of several types."""
-    import pyarrow as pa
-
-    arrays = {}
-    for name, values in columns.items():
-        try:
-            arrays[name] = pa.array(values)
-        except (pa.ArrowException, OverflowError) as error:
-            raise DataError(
-                f"{rows.origin}: the column '{name}' has values that do not fit together: {error}."
-            ) from None
-    return pa.table(arrays)
+def _header(path: Path) -> list[str]:
+    """Return the fields of the first line of a TSV file, which may have a fault."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        return file.readline().rstrip("\n").split("\t")

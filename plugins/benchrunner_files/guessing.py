@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, final
 
 from benchrunner import RequestError, Workspace, quoted
-from benchrunner_files.formats import Format, column_names, reader
 from benchrunner_files.kinds import KINDS
+from benchrunner_tasks import TABLE_SUFFIXES, table_file
 
 _ROWS = 20_000
 """The most rows that are looked at."""
@@ -115,13 +115,12 @@ def _columns(path: Path) -> Columns:
     """Read the columns of a table, of which the first rows are looked at."""
     if not path.is_file():
         raise RequestError(f"{path}: {'this is a folder' if path.is_dir() else 'there is no such file'}.")
-    form = Format().of(path)
-    if form is None or form.kind == "words":
+    kind = TABLE_SUFFIXES.get(path.suffix.lower())
+    if kind is None:
         raise _no_guess(path, "its suffix is not .csv, .tsv, .jsonl or .parquet")
-    source: Any = reader(form, path, {})
-    names = column_names(source) or []
-    source = reader(form, path, {name: name for name in names})
-    table = source.read(Workspace.from_environment()).table.slice(0, _ROWS)
+    names = table_file(kind, path, {}).column_names(path)
+    rows = table_file(kind, path, {name: name for name in names}).read(Workspace.from_environment())
+    table = rows.table.slice(0, _ROWS)
     if not table.num_rows:
         raise RequestError(f"{path}: no rows, from which a task could be guessed.")
     columns: Columns = table.to_pydict()

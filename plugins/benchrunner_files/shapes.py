@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataError, Rows, Source, quoted
+from benchrunner import DataError, Rows, quoted, sources
 from benchrunner.engine import Problem
-from benchrunner_files.formats import Format, column_names, reader
-from benchrunner_kinds import Candidates, Span, Tag, WordColumns
+from benchrunner_kinds import Candidates, Span, Tag
 
 Place = str | int | tuple[str, ...]
 """Where a file has a column: its name, `a.b` for the key b of the object at a, its number in a file of words, or
@@ -27,8 +24,6 @@ class Shape:
     places: Mapping[str, Place]
     labels: Mapping[str, str] = field(default_factory=dict)
     """Label in the file, as JSON writes it if it is no text -> label of the task."""
-    is_nested: bool = False
-    """Whether the source gives whole objects, of which a place such as `a.b` is a part."""
 
     @property
     def read_columns(self) -> dict[str, Any]:
@@ -37,8 +32,6 @@ class Shape:
         for name, place in self.places.items():
             if isinstance(place, tuple):
                 columns |= {f"{name}.{number}": part for number, part in enumerate(place)}
-            elif self.is_nested and isinstance(place, str):
-                columns[name] = place.partition(".")[0]
             else:
                 columns[name] = place
         return columns
@@ -61,42 +54,21 @@ class Shape:
         """The shape of a file whose columns have the names of the problem's columns."""
         return replace(self, places={name: name for name in self.places})
 
-    def with_format_of(self, path: Path, source: Source) -> Source:
-        """Return the source that reads a user's file: in the format of its name, or else as the task's own files."""
-        own = Format().of(path)
-        if isinstance(source, WordColumns):
-            return source if own is None else self._words_in(path, own, source)
-        return source if own is None else reader(own, path, self.read_columns)
-
-    def _words_in(self, path: Path, form: Format, source: WordColumns) -> Source:
-        """Return the source that reads a table with the column `words`; TSV may also have a word on each line."""
-        if form.kind == "words":
-            return source
-        table: Any = reader(form, path, self.named.read_columns)
-        is_table = form.kind != "tsv" or "words" in (column_names(table) or ())
-        return table if is_table else source
-
     def columns_of(self, rows: Rows) -> dict[str, Any]:
         """Return the columns of the problem, each as a list of values."""
         columns: dict[str, Any] = {}
         for name, place in self.places.items():
-            if isinstance(place, tuple):
+            if isinstance(place, tuple) and name not in rows.table.column_names:
                 parts = [rows.table.column(f"{name}.{number}").to_pylist() for number in range(len(place))]
                 columns[name] = list(map(list, zip(*parts, strict=True)))
             elif name in rows.table.column_names:
-                keys = str(place).split(".")[1:] if self.is_nested else []
-                columns[name] = [_at(value, keys) for value in rows.table.column(name).to_pylist()]
+                columns[name] = rows.table.column(name).to_pylist()
         if "document" in rows.table.column_names and "document" not in columns:
             columns["document"] = rows.table.column("document").to_pylist()
         for name in self.problem.label_columns:
             if name in columns and self.labels:
-                columns[name] = [self._respelled(value) for value in columns[name]]
+                columns[name] = [sources.respelled(value, self.labels) for value in columns[name]]
         return self._of_problem(rows, columns)
-
-    def _respelled(self, label: Any) -> Any:
-        if isinstance(label, list):
-            return [self._respelled(part) for part in label]
-        return self.labels.get(label if isinstance(label, str) else json.dumps(label), label)
 
     def _of_problem(self, rows: Rows, columns: dict[str, Any]) -> dict[str, Any]:
         """Give columns the types of the problem: lists of words, numbers of texts, answers with their places."""
@@ -128,12 +100,6 @@ class Shape:
                 answer = answers[starts[row].index(-1)]
                 raise DataError(f"{rows.where(row)}: the answer {quoted(answer)} is not in the context.")
         return starts
-
-
-def _at(value: Any, keys: Sequence[str]) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _listed(value: Any) -> list[Any]:

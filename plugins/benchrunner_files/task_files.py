@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from benchrunner import PluginError, Recipe, RequestError, Role, Source, Split, Task, closest_names, quoted
 from benchrunner.engine import Problem, decoding
 from benchrunner_files.data_files import InColumns, inside
-from benchrunner_files.formats import Format, check_format, reader
+from benchrunner_files.formats import Format, reader
 from benchrunner_files.kinds import kind_of, problem_of
 from benchrunner_files.metrics import metrics_of
 from benchrunner_files.shapes import Place, Shape
@@ -215,12 +215,12 @@ def _split(name: str, described: TaskFile, shape: Shape, text: TomlText) -> Spli
             raise ValueError("give either a file, or with a table [hub] the name of a split of its data set")
         if given.file:
             path = inside(text.path.parent, given.file)
-            form = check_format(given.format or described.format, path)
-            shape = replace(_fitting(shape, form, described), is_nested=form.kind == "parquet")
+            form = (given.format or described.format).of(path)
+            shape = _fitting(shape, form, described)
             source = reader(form, path, shape.read_columns)
         else:
             labels = described.problem.label_columns if role == "test" else ()
-            shape = replace(shape.without(labels), is_nested=True)
+            shape = shape.without(labels)
             source = _hub_table(described.hub, given.hub, shape)
     except ValueError as reason:
         raise decoding.Mistake(f"{reason}.", f"splits.{name}") from None

@@ -1,4 +1,4 @@
-"""Questions about texts as columns, and SQuAD's own files and hub rows in this form."""
+"""Questions about texts as columns, and SQuAD's own files in this form."""
 
 from __future__ import annotations
 
@@ -81,20 +81,3 @@ def _answers(question: JsonValue) -> list[tuple[str, int]]:
         count = f"there are {len(answers)} answers" if answers else "there is no answer"
         raise question.error(f"'is_impossible' is {str(bool(answers)).lower()}, but {count}")
     return answers
-
-
-def from_hub(table: pa.Table) -> pa.Table:
-    """Make the columns from the hub's, which keep texts and places as the fields of one column, `answers`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    answers = table.column("answers")
-    kind = answers.type
-    names = {field.name for field in kind} if pa.types.is_struct(kind) else set[str]()
-    if not names.issuperset({"text", "answer_start"}):
-        raise DataError(f"The hub's column 'answers' must have the fields text and answer_start; it is {kind}.")
-    texts = {"id": "id", "question": "question", "context": "context", "article": "title"}
-    columns = {name: table.column(of_hub).cast(pa.string()) for name, of_hub in texts.items()}
-    columns["answers"] = pc.struct_field(answers, "text").cast(pa.list_(pa.string()))
-    columns["starts"] = pc.struct_field(answers, "answer_start").cast(pa.list_(pa.int64()))
-    return pa.table(columns)

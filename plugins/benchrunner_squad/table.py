@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from shutil import unpack_archive
 
-from benchrunner import Recipe, Reshaped, Role, Split, Suite, Task
+from benchrunner import Recipe, Role, Split, Suite, Task
 from benchrunner_kinds import Span
 from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
-from benchrunner_squad.questions import SquadFile, from_hub
+from benchrunner_squad.questions import SquadFile
 from benchrunner_squad.scorers import AnsweredOrNoneScorer, AnsweredScorer
 from benchrunner_squad.triviaqa import TriviaFile
 from benchrunner_tasks import HubTable
@@ -24,7 +24,8 @@ TRIVIAQA_ROOTS = ("", "triviaqa/", "triviaqa-rc/")
 
 RECIPE = Recipe(lr=5e-5, epochs=3, batch_size=32, max_length=384, stride=128)
 """Recipe of SQuAD: Devlin et al. 2019, 4.2, and their released code."""
-HUB_COLUMNS = {name: name for name in ("id", "question", "context", "title", "answers")}
+HUB_COLUMNS = {"id": "id", "question": "question", "context": "context", "article": "title"}
+HUB_COLUMNS |= {"answers": "answers.text", "starts": "answers.answer_start"}
 
 
 def tasks() -> Iterator[Task]:
@@ -74,7 +75,7 @@ def tasks() -> Iterator[Task]:
 
 def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Split:
     file = SquadFile(tuple(f"{root}{role}-{version}.json" for root in SQUAD_ROOTS))
-    return Split(role, (file, Reshaped(HubTable(*hub, HUB_COLUMNS), from_hub)), rows)
+    return Split(role, (file, HubTable(*hub, HUB_COLUMNS)), rows)
 
 
 def _trivia_task(name: str, domain: str, suite: Suite, tokens: int) -> Task:

@@ -21,6 +21,7 @@ from benchrunner_submit.file_kinds.text_files import Lines as Lines, Table as Ta
 from benchrunner_submit.file_scores import FileScores as FileScores, score_file as score_file
 from benchrunner_submit.leaderboard import Leaderboard as Leaderboard
 from benchrunner_submit.own_questions.user_files import answer_file as answer_file
+from benchrunner_submit.own_questions.user_tables import read_user_table as read_user_table
 from benchrunner_submit.plugin_values import plugin_class as plugin_class, plugin_value as plugin_value
 from benchrunner_submit.prediction_files import (
     labels_by_text as labels_by_text,

@@ -1,4 +1,4 @@
-"""What tasks of several plugins share: data sets of the hub, and metrics."""
+"""What tasks of several plugins share: tables in files and on the hub, and metrics."""
 
 from benchrunner import named_by_stub
 

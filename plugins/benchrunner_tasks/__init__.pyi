@@ -16,3 +16,4 @@ from benchrunner_tasks.label_metrics import (
     f1_weighted as f1_weighted,
 )
 from benchrunner_tasks.probability_metrics import average_precision as average_precision, roc_auc as roc_auc
+from benchrunner_tasks.table_files import TABLE_SUFFIXES as TABLE_SUFFIXES, table_file as table_file

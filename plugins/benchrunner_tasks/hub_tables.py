@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner import DataError, DataNotFound, Rows, Source, Workspace, sources
 from benchrunner.engine import first_line, hub_access
+from benchrunner_tasks.table_files import value_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +23,7 @@ class HubTable(Source):
     """Empty for a data set with a single configuration."""
     split: str
     columns: Mapping[str, str]
-    """Name of the task's column -> name of the data set's column."""
+    """Name of the task's column -> name of the data set's column; "a.b" is the part b of the column a."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Label on the hub, by its name if it has one -> label of the task: see `JsonTable.labels`."""
     revision: str | None = None
@@ -37,15 +38,17 @@ class HubTable(Source):
         import pyarrow as pa
 
         data_set = self._download(workspace)
-        missing = [column for column in self.columns.values() if column not in data_set.column_names]
-        if missing:
-            known = ", ".join(data_set.column_names)
-            raise DataError(f"{self.where(workspace)} has no column {', '.join(missing)}; it has {known}.")
-        table = data_set.select_columns(list(self.columns.values())).with_format("arrow")[:]
-        columns = {
-            name: _original_values(table.column(column), _label_names(data_set.features[column]))
-            for name, column in self.columns.items()
-        }
+        known = data_set.column_names
+        tops = {place: place if place in known else place.partition(".")[0] for place in self.columns.values()}
+        if missing := [place for place, top in tops.items() if top not in known]:
+            raise DataError(f"{self.where(workspace)} has no column {', '.join(missing)}; it has {', '.join(known)}.")
+        table = data_set.select_columns(sorted(set(tops.values()))).with_format("arrow")[:]
+        columns = {}
+        for name, place in self.columns.items():
+            top = tops[place]
+            keys = place.removeprefix(top).split(".")[1:]
+            values = _original_values(table.column(top), _label_names(data_set.features[top]))
+            columns[name] = [value_at(value, keys) for value in values] if keys else values
         if self.labels and self.label_column in columns:
             columns[self.label_column] = [sources.respelled(label, self.labels) for label in columns[self.label_column]]
         return Rows(pa.table(columns), self.where(workspace))

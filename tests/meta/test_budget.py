@@ -19,7 +19,7 @@ BUDGETS = {
     "command_line": 6_404,
     "commands": 3_210,
     "console": 1_354,
-    "data": 5_163,
+    "data": 5_155,
     "features": 6_272,
     "fits": 3_280,
     "io": 8_034,
@@ -37,10 +37,10 @@ BUDGETS = {
     "(root)": 1_689,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 129_739
-EVERYTHING = 446_806
+WHOLE_CORE = 129_731
+EVERYTHING = 445_776
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 77_163
+WORDS = 77_144
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

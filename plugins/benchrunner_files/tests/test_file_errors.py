@@ -11,7 +11,7 @@ from mood_file import SHOP, TASK
 
 from benchrunner import RequestError, UnknownName, Workspace
 from benchrunner.results import Plugins
-from benchrunner_files import formats
+from benchrunner_tasks import table_files
 
 ROWS = "text,mood\n" + "sun,glad\n" * 15
 FILE_FAULTS = {
@@ -226,7 +226,7 @@ def test_a_parquet_file_that_would_fill_the_memory_is_refused(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    monkeypatch.setattr(formats, limit, value)
+    monkeypatch.setattr(table_files, limit, value)
     task = plugins.tasks.find(str(path := task_file(TASK.replace("train.csv", "train.parquet"))))
     pq.write_table(pa.table({"text": ["x" * 100_000] * 15, "mood": ["glad"] * 15}), path.parent / "train.parquet")
     with pytest.raises(RequestError, match=r"train.parquet: .* it has 15 rows; at most .* are read"):

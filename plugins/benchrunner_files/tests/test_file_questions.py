@@ -85,7 +85,7 @@ def test_sentences_are_not_read_as_words(content: str, ask: Ask) -> None:
 
 
 def test_a_csv_file_of_words_needs_their_column(ask: Ask) -> None:
-    with pytest.raises(DataError, match=r"mine\.csv has no column 'words'\. Its columns are Anna, O"):
+    with pytest.raises(DataError, match=r"mine\.csv:1: the columns must be words; found 'Anna, O'"):
         ask(TAGS, "mine.csv", "Anna,O\nTom,O\n")
 
 

@@ -9,12 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
-import pytest
 
 import forked
-from benchrunner import DataError
 from benchrunner_squad import register_tasks
-from benchrunner_squad.questions import from_hub
 from hub_server import Hub
 
 REPOSITORIES = {"v1.1": ("rajpurkar/squad", "plain_text"), "v2.0": ("rajpurkar/squad_v2", "squad_v2")}
@@ -83,12 +80,3 @@ def test_every_split_has_the_same_rows_on_the_hub(tmp_path: Path) -> None:
     assert list(results) == [f"squad/{version} {split}" for version in ("1.1", "2.0") for split in SPLITS]
     assert {name: equal for name, (_, *equal) in results.items()} == {name: [True, True] for name in results}
     assert all(rows >= 75 for rows, *_ in results.values())
-
-
-@pytest.mark.parametrize(
-    "answers", [["Paris"], [{"text": ["Paris"]}], [None]], ids=["texts", "no starts", "nothing at all"]
-)
-def test_answers_in_another_form_are_an_error(answers: list[Any]) -> None:
-    table = pa.table({"id": ["q"], "question": ["?"], "context": ["Paris"], "answers": answers})
-    with pytest.raises(DataError, match=r"must have the fields text and answer_start; it is"):
-        from_hub(table)

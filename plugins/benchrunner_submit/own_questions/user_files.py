@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner import (
     DataError,
     Filtered,
-    JsonTable,
     RequestError,
     Reshaped,
     Rows,
     Source,
-    TextTable,
     Workspace,
     quoted,
     read_text,
+    sources,
 )
+from benchrunner_submit.own_questions.user_tables import read_user_table
 
 if TYPE_CHECKING:
     from benchrunner import Task
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
 
 _LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
 """Last column of a plain line that is a list -> what separates its texts; None is any white space."""
+
+
 _ROWS_AT_ONCE = 16_384
 """Number of plain lines that are Python's values at once: these take ten times the memory of a table."""
 
@@ -52,15 +52,9 @@ def read_questions(task: Task, path: Path, workspace: Workspace, *, lines: bool 
     """
     if not path.is_file():
         raise RequestError(f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}.")
-    tables = [source for source in _sources(task) if isinstance(source, TextTable)]
     lines = lines or is_plain(task, path)
     try:
-        if lines:
-            rows = _plain_lines(task, path)
-        elif tables:
-            rows = _read_table(task, path, tables)
-        else:
-            rows = _read_layout(task, path, workspace)
+        rows = _plain_lines(task, path) if lines else _read_layout(task, path, workspace)
     except DataError as error:
         if lines or path.suffix not in ("", ".lst", ".txt"):
             raise
@@ -81,72 +75,20 @@ def _sources(task: Task) -> list[Source]:
 
 
 def _read_layout(task: Task, path: Path, workspace: Workspace) -> Rows:
-    """Read the file with the first of the task's sources that reads files."""
+    """Read a table, or a file in the layout of the first of the task's sources that reads files."""
+    labels = task.problem.label_columns
+    own = list[sources.TableFile]()
     for source in _sources(task):
-        if isinstance(source, JsonTable) and source.rows is None and path.suffix in (".csv", ".tsv"):
-            table = TextTable(path.name, source.columns, encoding=source.encoding)
-            return _read_table(task, path, [table])
+        if isinstance(source, sources.TableFile) and getattr(source, "rows", None) is None:
+            own.append(source.unlabelled(labels))
+    if own:
+        layouts = [table.columns for table in own]
+        layouts.append({name: name for columns in layouts for name in columns})
+        return read_user_table(path, own, layouts, workspace)
+    for source in _sources(task):
         if (moved := source.at(path)) is not None:
-            return moved.unlabelled(task.problem.label_columns).read(workspace)
+            return moved.unlabelled(labels).read(workspace)
     raise RequestError(f"{task.name} has no file layout, so it cannot read {path}.")
-
-
-def _read_table(task: Task, path: Path, tables: Sequence[TextTable]) -> Rows:
-    """Read a table in one of the task's own layouts, or with the names of its columns."""
-    workspace = Workspace(runs=Path(), cache=Path(), data=path.parent)
-    own = []
-    for table in tables:  # each row wants an answer, so that no row may be left out
-        own.append(
-            replace(
-                table.unlabelled(task.problem.label_columns), path=path.name, counted=None, breaks_inside_fields=False
-            )
-        )
-    encoding = own[0].encoding
-    layouts = [table.columns for table in own]
-    layouts.append({name: name for layout in layouts for name in layout})
-    if _is_json_lines(path):
-        return _json_table(path, layouts, encoding).read(workspace)
-    is_csv = path.suffix == ".csv"
-    headed = [table for table in own if table.names is None and table.quoted == is_csv]
-    headerless = [table for table in own if table.names is not None]
-    fitting = _first_that_fits(path, headed) or _with_header(path, layouts, encoding)
-    if fitting := fitting or _first_that_fits(path, headerless):
-        return fitting.read(workspace)
-    read_text(path, encoding=encoding)  # raises a better error for what is no text
-    header = _header(path, "," if is_csv else "\t", encoding)
-    found = quoted(", ".join(header)) if any(header) else "an empty line"
-    also = f", or the file has {len(headerless[0].names or ())} columns and no header" if headerless else ""
-    raise DataError(f"{path}:1: the header must name {_known(layouts)}{also}; found {found}.")
-
-
-def _known(layouts: Sequence[Mapping[str, str]]) -> str:
-    """List the columns of each layout, for an error."""
-    return " or ".join(dict.fromkeys(", ".join(layout.values()) for layout in layouts))
-
-
-def _with_header(path: Path, columns: Sequence[Mapping[str, str]], encoding: str) -> TextTable | None:
-    """Return the table of a file whose header names the columns of a layout; None if the header names others.
-
-    A file that is called .csv is CSV, one that is called .tsv is TSV; the name of standard input says neither.
-    """
-    separators = {".csv": ",", ".tsv": "\t"}.get(path.suffix, "\t,")
-    for separator in separators:
-        header = set(_header(path, separator, encoding))
-        for layout in columns:
-            if header.issuperset(layout.values()):
-                is_csv = separator == ","
-                return TextTable(path.name, layout, separator=separator, quoted=is_csv, encoding=encoding)
-    return None
-
-
-def _first_that_fits(path: Path, tables: Sequence[TextTable]) -> TextTable | None:
-    """Return the first of a task's own layouts that the first line of a file has."""
-    for table in tables:
-        fields = _header(path, table.separator, table.encoding, is_quoted=table.quoted)
-        has_columns = set(fields).issuperset(table.columns.values())
-        if has_columns if table.names is None else len(fields) == len(table.names) > 1:
-            return table
-    return None
 
 
 def _line_columns(task: Task) -> Sequence[str]:
@@ -200,31 +142,3 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield number, text[start:end]
         number, start = number + 1, end + 1
     yield number, text[start:]
-
-
-def _is_json_lines(path: Path) -> bool:
-    """Return whether a file holds JSON lines, by its name, or else by its first character."""
-    if path.suffix:
-        return path.suffix in (".jsonl", ".json", ".ndjson")
-    with path.open("rb") as file:
-        return file.read(1 << 10).lstrip().startswith(b"{")
-
-
-def _json_table(path: Path, columns: Sequence[Mapping[str, str]], encoding: str) -> JsonTable:
-    """Return the table of a file of JSON lines whose first object has the keys of a layout."""
-    first = JsonTable(path.name, {}, encoding=encoding).first(Workspace(Path(), Path(), data=path.parent))
-    for layout in columns:
-        if set(layout.values()) <= first.keys():
-            return JsonTable(path.name, layout, encoding=encoding)
-    raise DataError(f"{path}:1: the keys must be {_known(columns)}; found {quoted(', '.join(first))}.")
-
-
-def _header(path: Path, separator: str, encoding: str, *, is_quoted: bool | None = None) -> list[str]:
-    """Return the fields of the first line of a file."""
-    is_quoted = separator == "," if is_quoted is None else is_quoted
-    newline = None if is_quoted else "\n"  # as the readers of CSV and TSV end lines
-    with path.open(
-        encoding="utf-8-sig" if encoding == "utf-8" else encoding, errors="replace", newline=newline
-    ) as file:
-        line = file.readline().rstrip("\r\n")
-    return next(csv.reader([line], delimiter=separator), []) if is_quoted else line.split(separator)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as parquet
 import pytest
 
 from benchrunner.data.delimited import TextTable
@@ -55,6 +56,7 @@ def read(task: Task, folder: Path, name: str, content: str) -> list[dict[str, An
         ("mine.jsonl", '{"id": 1, "headline": "Rain"}\n{"id": 2, "headline": "Sun"}\n'),
         ("mine.json", '{"title": "Rain", "section": "news"}\n{"title": "Sun", "section": "news"}\n'),
         ("input", '{"title": "Rain"}\n{"title": "Sun"}\n'),
+        ("input", '\ufeff{"title": "Rain"}\n{"title": "Sun"}\n'),
         ("input", "title\tpage\nRain\t1\nSun\t2\n"),
         ("input", "page,title\n1,Rain\n2,Sun\n"),
     ],
@@ -63,8 +65,15 @@ def test_columns_may_be_named_as_in_the_task_or_its_files(name: str, content: st
     assert read(task(), tmp_path, name, content) == [{"headline": "Rain"}, {"headline": "Sun"}]
 
 
+@pytest.mark.parametrize("name", ["mine.parquet", "input"])
+def test_a_table_may_be_parquet(name: str, tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"page": [1, 2], "title": ["Rain", "Sun"]}), tmp_path / name)
+    rows = read_questions(task(), tmp_path / name, Workspace(tmp_path, tmp_path))
+    assert rows.table.to_pylist() == [{"headline": "Rain"}, {"headline": "Sun"}]
+
+
 def test_a_header_without_the_columns_says_what_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"mine\.tsv:1: the header must name title or headline; found 'topic'"):
+    with pytest.raises(DataError, match=r"mine\.tsv:1: the columns must be title or headline; found 'topic'"):
         read(task(), tmp_path, "mine.tsv", "topic\nRain\n")
 
 
@@ -168,7 +177,7 @@ def test_a_layout_without_a_header_is_read_as_it_is(tmp_path: Path) -> None:
     assert read(task(COLA), tmp_path, "dev.tsv", "gj04\t1\t\tRain\n") == rain
     assert read(task(COLA), tmp_path, "input", "gj04\t1\t\tRain\n") == rain
     assert read(task(COLA), tmp_path, "mine.tsv", "index\tsentence\n0\tRain\n") == rain
-    with pytest.raises(DataError, match="must name sentence or headline, or the file has 4 columns and no header; fou"):
+    with pytest.raises(DataError, match="must be sentence or headline, or the file has 4 columns and no header; fou"):
         read(task(COLA), tmp_path, "mine.tsv", "gj04\tRain\n")
 
 
@@ -188,7 +197,7 @@ def test_a_task_of_json_lines_reads_tables_too(tmp_path: Path) -> None:
 
 
 def test_objects_without_the_keys_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"mine\.jsonl:1: the keys must be title or headline; found 'text'"):
+    with pytest.raises(DataError, match=r"mine\.jsonl:1: the columns must be title or headline; found 'text'"):
         read(task(), tmp_path, "mine.jsonl", '{"text": "Rain"}\n')
 
 
