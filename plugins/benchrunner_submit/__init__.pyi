@@ -10,7 +10,6 @@ from benchrunner_submit.file_kinds.file_kind import (
 )
 from benchrunner_submit.file_kinds.json_file import JsonLines as JsonLines, JsonMap as JsonMap
 from benchrunner_submit.file_kinds.spellings import (
-    JsonValues as JsonValues,
     LabelList as LabelList,
     Labels as Labels,
     Number as Number,
@@ -28,7 +27,6 @@ from benchrunner_submit.prediction_files import (
     read_lines as read_lines,
     rows_of as rows_of,
 )
-from benchrunner_submit.submission_files.checking import find_faults as find_faults
 from benchrunner_submit.submission_files.content import file_content as file_content
 from benchrunner_submit.submission_files.manifests import Manifest as Manifest, read_manifest as read_manifest
 from benchrunner_submit.submission_files.writing import write_answers as write_answers

@@ -98,20 +98,16 @@ class Columns(FileKind):
             if not text or _SEPARATOR.search(text):
                 faults.at(row, text, "expected a text without spaces, because spaces separate the columns")
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        text = decoded(content, faults, expected="one line for each word was")
-        if text is None:
-            return
-        sentences = list(self._sentences(lines_of(text, faults), faults))
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        sentences = list(self._sentences(lines_of(decoded(content, faults), faults), faults))
         expected.check_count(len(sentences), "sentence", faults)
-        widths = set[int]()
+        words = list[list[str]]()
         for sentence in sentences:
-            widths |= {len(fields) for fields in sentence.words}
-        if expected.table is not None and widths <= {len(self.columns) + 1}:
+            words += sentence.words
+        is_whole = all(len(fields) == len(self.columns) + 1 for fields in words)
+        if expected.table is not None and is_whole:
             self._compare(sentences, expected.table, faults)
-
-    def answer_texts(self, content: bytes) -> list[str]:
-        return [line.rpartition(" ")[2] for line in content.decode().split("\n") if line.strip()]
+        return [fields[-1] for fields in words]
 
     def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
         """Yield the sentences of a file and add the faults of its lines."""

@@ -32,7 +32,7 @@ def write_answers(
     """Write the archive or folder that a board takes, and its manifest. Returns the path that was written.
 
     Raises a `RequestError` that lists everything that is missing or wrong. `counts` replaces the official row counts
-    of the files that it names, for demo data. The manifest has these counts; `find_faults` expects the official ones
+    of the files that it names, for demo data. The manifest has these counts; `findings` expects the official ones
     unless the manifest is given.
     """
     path = submission_path(board, path)

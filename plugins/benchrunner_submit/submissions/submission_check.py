@@ -12,8 +12,8 @@ from benchrunner.results import Plugins
 from benchrunner_submit.board_file import Pair
 from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.prediction_files import rows_of
-from benchrunner_submit.submission_files.checking import detect, find_faults, find_remarks, held_files, unchecked
-from benchrunner_submit.submission_files.manifests import find_manifest, read_manifest
+from benchrunner_submit.submission_files.checking import detect, findings, held_files
+from benchrunner_submit.submission_files.manifests import read_manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,15 +72,15 @@ def check_submission(
         tables = _gold_table(board, pairs, gold, plugins)
     elif data is not None:
         tables, not_found = _found_tables(pairs, data, plugins)
-    faults = tuple(find_faults(board, path, manifest=manifest, tables=tables))
+    found = findings(board, path, manifest=manifest, tables=tables)
     return CheckedSubmission(
         board,
         path,
-        faults=faults,
-        unchecked=tuple(unchecked(board, path, tables=tables)),
+        faults=tuple(found.faults),
+        unchecked=tuple(found.unchecked),
         not_found=tuple(not_found),
         official_counts=manifest is None or manifest.has_official_counts,
-        remarks=() if faults else tuple(find_remarks(board, path, find_manifest(path))),
+        remarks=tuple(found.remarks),
     )
 
 
