@@ -23,8 +23,8 @@ from benchrunner_submit.board_file import Pair
 from benchrunner_submit.file_kinds.file_kind import Answers
 from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.submission_files.checking import findings
-from benchrunner_submit.submission_files.manifests import Manifest
-from benchrunner_submit.submission_files.writing import submission_path, write_with_manifest
+from benchrunner_submit.submission_files.manifests import Manifest, read_manifest
+from benchrunner_submit.submission_files.writing import submission_path, write_answers
 from benchrunner_submit.submissions import gaps
 from benchrunner_submit.submissions.submission_answers import (
     answers,
@@ -120,7 +120,8 @@ def write_submission(
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
     is_official = runner.workspace.settings.official_counts
     counts = {} if is_official else {file.name: len(values[file.pair].values) for file in part.files}
-    manifest = write_with_manifest(part, values, path, counts=counts, missing=settled.left_out)
+    path = write_answers(part, values, path, counts=counts, missing=settled.left_out)
+    manifest = read_manifest(path)
     found = findings(part, path, manifest=None if is_official else manifest, tables=tables)
     return Submission(board, path, manifest, tuple(found.faults), tuple(found.remarks), result)
 

@@ -103,7 +103,7 @@ def test_a_written_submission_always_passes_the_check(
 def test_writing_and_checking_import_no_heavy_library() -> None:
     program = (
         "import sys, benchrunner_submit.submission_files.writing, benchrunner_submit.submission_files.checking; "
-        "import benchrunner_submit.prediction_files; "
+        "import benchrunner_submit.submissions.submission_check; "
         "print(sorted(set(sys.modules) & set(sys.argv[1:])))"
     )
     heavy = ["torch", "numpy", "pyarrow", "sklearn", "scipy", "datasets"]
