@@ -230,14 +230,14 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
     if missing:
         what = f"{some_names(missing)} {'is' if len(missing) == 1 else 'are'} missing; every file must be there."
         faults.append(what if entries else f"{archive} holds no files: {what}")
-    advice = {
+    places = {
         "Inside a folder": (nested, "pack the files themselves, at the top level"),
         "In the archive already": (repeated, "each file must be there once"),
         "Not files of this leaderboard": (further, "servers refuse extra files (on macOS, pack with zip -X)"),
     }
-    for fault, (paths, what_to_do) in advice.items():
+    for fault, (paths, advice) in places.items():
         if paths:
-            faults.append(f"{fault}: {some_names(map(quoted, paths), 3)}; {what_to_do}.")
+            faults.append(f"{fault}: {some_names(map(quoted, paths), 3)}; {advice}.")
     return assigned, faults
 
 
