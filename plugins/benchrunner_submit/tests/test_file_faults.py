@@ -9,17 +9,14 @@ from file_kinds import CHANCES, CHOICE, COLUMNS, MAYBE, TAGGED, TEXTS, columns
 
 FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
     # lines
-    "no lines": (CHOICE, "", "x: the file is empty; an answer to each row was expected."),
     "a line too few": (CHOICE, "2\n0\n", "x: 2 answers, expected 3."),
     "an index": (CHOICE, "0,2\n1,0\n2,1\n", "x:1: found '0,2'; expected the answer alone, without index and header."),
     "another answer": (CHOICE, "2\n0\n3\n", "x:3: found '3'; expected 0, 1 or 2."),
     "an answer with decimals": (CHOICE, "2\n0.0\n1\n", "x:2: found '0.0'; expected 0, 1 or 2, without decimals or"),
-    "a blank line": (CHOICE, "2\n\n0\n1\n", "x:2: found ''; blank lines are not allowed."),
     "semicolons": (CHANCES, "1;0;0\n1,0,0\n1,0,0\n", "x:1: found '1;0;0'; expected 3 values, separated by commas"),
     "scores": (CHANCES, "1,0,0\n1,0,0\n-1.5,0,0\n", "x:3: found '-1.5'; expected a number from 0 to 1: write"),
     "a gap": (CHANCES, "1,0,\n1,0,0\n1,0,0\n", "x:1: found ''; expected a number from 0 to 1, with a decimal point"),
     # maps
-    "no map": (TEXTS, " \n", "x: the file is empty; an answer to each row was expected."),
     "a list": (TEXTS, '[{"id": "q1"}]', "x: expected one JSON object, {id: answer, ...}: the file begins with"),
     "not JSON": (TEXTS, "{'q1': 'a'}", "x: expected one JSON object, {id: answer, ...}: Expecting property name"),
     "an object a line": (
@@ -44,9 +41,7 @@ FAULTS: dict[str, tuple[FileKind, str | bytes, str]] = {
     ),
     "a log-odds": (MAYBE, '{"q1": -7.25, "q2": 0.5, "q3": 1}', "x, id 'q1': found '-7.25'; expected a number from 0"),
     "NaN": (MAYBE, '{"q1": NaN, "q2": 1, "q3": 1}', "x, id 'q1': found 'NaN'; expected a number from 0 to 1, with a"),
-    "BOM": (TEXTS, b'\xef\xbb\xbf{"q1": "a", "q2": "", "q3": "c"}', "x: begins with a byte order mark (BOM); save it"),
     # columns
-    "no words": (TAGGED, "\n", "x: the file is empty; an answer to each row was expected."),
     "a sentence too few": (TAGGED, columns("\nParis NNP B-LOC B-LOC\n", ""), "x: 2 sentences, expected 3."),
     "no gold tags": (TAGGED, columns("He PRP O O", "He PRP O"), "x:8: found 'He PRP O'; expected 4 columns, with one"),
     "two spaces": (TAGGED, columns("He PRP", "He  PRP"), "x:8: found 'He  PRP O O'; expected 4 columns, with one"),
