@@ -79,7 +79,7 @@ def main() -> None:
     runner = Runner(plugins, Workspace(Path("runs"), Path("cache")))
     total = Counter[str]()
     for task in tasks:
-        audit = audit_files(files[task.name], question_of_task(task, "dev", runner), runner)
+        audit = audit_files(files[task.name], question_of_task(task, "dev", runner))
         reported = sum(is_as_reported(file) for file in audit.files)
         counts = {"files": len(audit.files), "accuracy as reported": reported, **audit.counts}
         counts["invalid"] = sum(bool(file.fault) for file in audit.files)

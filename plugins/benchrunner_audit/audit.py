@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, final
 
-from benchrunner import DataError, RequestError, Score, Task
-from benchrunner.results import Runner, comparison, predicting
+from benchrunner import DataError, RequestError, Rows, Score, Scorer, Task
+from benchrunner.results import comparison, predicting
+from benchrunner_audit.prediction_files import parse_answer, read_lines
 from benchrunner_audit.question import Question
-from benchrunner_submit import FileScores, parse_answer, read_lines, score_file
 
 UNUSED = "label never used"
 OUTSIDE = "answers out of the label set"
@@ -50,15 +50,14 @@ class AuditedFile:
     rows: int | None = None
     """The number of answers; None if they could not be read, or only the official scorer reads them."""
     flags: tuple[Flag, ...] = ()
-    scored: FileScores | None = None
-    """The scores; None without gold labels."""
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    """The task's metrics; or the official scorer's figures, by its own names and on its own scale; else empty."""
+    text: str = ""
+    """The scores as text, to be printed; empty without scores."""
+    notes: tuple[str, ...] = ()
+    """What is unusual about the file, a sentence each."""
     fault: str = ""
     """Why the file is invalid, in a sentence or two; empty for a valid file."""
-
-    @property
-    def scores(self) -> Mapping[str, Score]:
-        """The scores of all metrics, or the official scorer's figures; empty without gold labels."""
-        return {} if self.scored is None else self.scored.scores
 
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON values."""
@@ -85,10 +84,10 @@ class Audit:
         return counts
 
 
-def audit_files(paths: Sequence[Path], question: Question, runner: Runner, *, names: Sequence[str] = NAMES) -> Audit:
+def audit_files(paths: Sequence[Path], question: Question, *, names: Sequence[str] = NAMES) -> Audit:
     """Audit files, and the files below folders whose names fit one of the patterns `names`."""
     seen: Seen = {}
-    files = [_audited(path, question, runner, seen) for path in files_below(paths, names)]
+    files = [_audited(path, question, seen) for path in files_below(paths, names)]
     return Audit(tuple(files), question.notes)
 
 
@@ -125,37 +124,38 @@ def _flag_of_same(seen: Seen, answers: Sequence[Any], path: Path) -> tuple[Flag,
     return () if first == path else (Flag(SAME, str(first)),)
 
 
-def _audited(path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
+def _audited(path: Path, question: Question, seen: Seen) -> AuditedFile:
     """Audit one file; a file that cannot be read has a fault."""
+    scorer = None if question.task is None else question.task.scorer
     try:
-        task = question.task
-        official = task is not None and task.scorer is not None and task.scorer.recognizes(path)
-        if task is not None and (official or question.files):  # files beside another layout are refused
-            return _officially_scored(task, path, question, runner, seen)
-        return _audited_answers(path, question, runner, seen)
+        if scorer is not None and scorer.recognizes(path):
+            return _officially_scored(scorer, path, question, seen)
+        for option in question.files:
+            raise RequestError(
+                f"--{option} is for files in the layout of the official scorer, and {path} is in another. Leave it out."
+            )
+        return _audited_answers(path, question, seen)
     except DataError as fault:
         return AuditedFile(path, fault=str(fault))
     except OSError as error:
         return AuditedFile(path, fault=f"{path}: cannot be read: {error.strerror}.")
 
 
-def _scored(task: Task, path: Path, question: Question, runner: Runner) -> FileScores:
-    return score_file(task, path, runner, split=question.split, gold=question.gold, files=question.files)
-
-
-def _officially_scored(task: Task, path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
+def _officially_scored(scorer: Scorer, path: Path, question: Question, seen: Seen) -> AuditedFile:
     """Audit a file in the layout of the task's official scorer, which reads it."""
-    needs_rows = task.scorer is None or task.scorer.needs_gold
-    if question.rows is None and needs_rows and not question.files:
+    if question.rows is None and scorer.needs_gold:
         return AuditedFile(path, flags=_flag_of_same(seen, [path.read_bytes()], path))
-    scored = _scored(task, path, question, runner)
+    rows = question.rows if scorer.needs_gold or question.is_named else None
+    scored = scorer.score(path, rows, question.files)
     flags = tuple(map(Flag, predicting.flags_of(scored.answers, None, {}, dict)))
-    return AuditedFile(path, flags=flags or _flag_of_same(seen, scored.answers, path), scored=scored)
+    flags = flags or _flag_of_same(seen, scored.answers, path)
+    return AuditedFile(path, None, flags, scored.figures, scored.text.removesuffix("\n"), tuple(scored.notes))
 
 
-def _audited_answers(path: Path, question: Question, runner: Runner, seen: Seen) -> AuditedFile:
+def _audited_answers(path: Path, question: Question, seen: Seen) -> AuditedFile:
     """Audit a file that holds an answer for each row."""
-    lines = read_lines(path, None if question.rows is None else len(question.rows))
+    task, rows = question.task, question.rows
+    lines = read_lines(path, None if rows is None else len(rows))
     texts = [text for _, text in lines]
     answers = list[Any]()
     faults = list[str]()
@@ -169,18 +169,32 @@ def _audited_answers(path: Path, question: Question, runner: Runner, seen: Seen)
         flags = [Flag(name) for name in names]
         flags += [Flag(OUTSIDE, f"{len(faults):,} of {len(texts):,} rows")] if question.labels else []
         return AuditedFile(path, len(texts), tuple(flags), fault=faults[0])
-    scored = headline = None
-    if question.task is not None:
-        headline = question.task.metrics[0]
-        if question.is_labelled:
-            scored = _scored(question.task, path, question, runner)
-    known = question.comparable({} if scored is None else scored.scores)
+    scores: Mapping[str, Score] = {}
+    text = ""
+    if task is not None and rows is not None:
+        try:
+            scores = task.scores(rows.table, answers)
+        except DataError as error:  # an answer does not fit its row, for example too few tags for the words
+            raise DataError(f"{path}: {error}") from None
+        text = _text(task, path, rows, scores) if scores else ""
+    headline = None if task is None else task.metrics[0]
+    known = question.comparable(scores)
     names = predicting.flags_of(answers, question.problem, known, lambda: question.majority, headline)
     flags = [Flag(name) for name in names]
     if predicting.CONSTANT not in names:  # such files lack labels, and are equal, without being copied
         flags += _unused(answers, question.labels)
         flags += _flag_of_same(seen, answers, path)
-    return AuditedFile(path, len(texts), tuple(flags), scored)
+    return AuditedFile(path, len(texts), tuple(flags), scores, text)
+
+
+def _text(task: Task, path: Path, rows: Rows, scores: Mapping[str, Score]) -> str:
+    """Write the scores of a file, a metric in a line."""
+    width = max(10, *(len(name) for name in scores))
+    lines = [f"{path} against {rows.origin} ({len(rows):,} rows)"]
+    for name, score in scores.items():
+        figure = f"absent: {score.reason}" if score.value is None else f"{score.value * task.metric(name).scale:.2f}"
+        lines.append(f"  {name:<{width}} {figure}")
+    return "\n".join(lines)
 
 
 def _answer(path: Path, line: int, text: str, question: Question) -> Any:

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         task = arguments.plugins.tasks.find(arguments.task)
         question = question_of_task(task, arguments.split, runner, gold=arguments.gold, files=files)
-    audit = audit_files(arguments.files, question, runner, names=arguments.name or NAMES)
+    audit = audit_files(arguments.files, question, names=arguments.name or NAMES)
     if arguments.json:
         output.print_json({"files": audit.files, "counts": audit.counts, "notes": audit.notes})
     else:
@@ -110,14 +110,14 @@ def _print(audit: Audit, task: Task | None) -> None:
     """Print the faults, all scores of a single file or a line for each of several, and what the flags sum up to."""
     notes = list(audit.notes)
     for file in audit.files:
-        notes += () if file.scored is None else file.scored.notes
+        notes += file.notes
         if file.fault:
             print_line(file.fault)
     for note in dict.fromkeys(notes):
         print_note(note)
     first = audit.files[0]
-    if len(audit.files) == 1 and first.scored is not None:
-        print_line(first.scored.text)
+    if len(audit.files) == 1 and first.text:
+        print_line(first.text)
         print_line(f"flags: {_flag_text(first) or 'none'}")
     else:
         _print_table(audit, task)

@@ -12,7 +12,8 @@ from typing import final
 from benchrunner import Classify, DataNotFound, RequestError, Rows, Score, Task
 from benchrunner.engine import Problem
 from benchrunner.results import Runner, predict, predicting
-from benchrunner_submit import labels_by_text, rows_of
+from benchrunner_audit.prediction_files import labels_by_text
+from benchrunner_submit import rows_of
 
 
 @final
@@ -22,25 +23,24 @@ class Question:
 
     problem: Problem | None = None
     """Reads the answers; None if an answer may be any text."""
-    labels: tuple[str, ...] = ()
-    """The labels of the answers, if answers are labels."""
     spellings: Mapping[str, str] = field(default_factory=dict)
     """Text in files -> label, where boards and data files spell labels in another way."""
     task: Task | None = None
-    split: str | None = None
-    """The split that was asked for; None for the first dev split."""
-    gold: Path | None = None
-    """File of labelled rows that takes the place of the split's."""
-    files: Mapping[str, Path] = field(default_factory=dict)
-    """Further files of the official scorer, by the names of its options."""
-    is_labelled: bool = False
-    """Whether the rows have gold labels."""
     rows: Rows | None = None
     """The rows of the split; None if they are not there."""
+    is_named: bool = False
+    """Whether the user named the rows: then an official scorer takes them, though its files may hold gold answers."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Further files of the official scorer, by the names of its options."""
     majority: Mapping[str, Score] = field(default_factory=dict)
     """The scores of the majority answer of the training rows; empty if there are no such rows, or no gold labels."""
     notes: tuple[str, ...] = ()
     """What cannot be told and why, a sentence each."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The labels of the answers; empty if answers are no labels."""
+        return getattr(self.problem, "labels", ())
 
     def comparable(self, scores: Mapping[str, Score]) -> Mapping[str, Score]:
         """Return the scores if the majority answer can be compared with them, else nothing.
@@ -60,7 +60,7 @@ def question_of_labels(labels: Sequence[str]) -> Question:
         return Question()
     if len(set(labels)) != len(labels) or len(labels) < 2 or "" in labels:
         raise RequestError(f"--labels {','.join(labels)}: give two or more different labels, with commas between them.")
-    return Question(Classify(tuple(labels)), tuple(labels))
+    return Question(Classify(tuple(labels)))
 
 
 def question_of_task(
@@ -79,9 +79,14 @@ def question_of_task(
     name = split or next(iter(task.named("dev")), task.train)
     if name not in task.splits:
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
-    labels = getattr(task.problem, "labels", ())
+    for option, path in (files or {}).items():
+        if task.scorer is None or option not in task.scorer.options:
+            raise RequestError(f"--{option} has no meaning for the official scorer of {task.name}: leave it out.")
+        if not path.is_file():
+            raise RequestError(f"--{option} {path}: there is no such file.")
     spellings = labels_by_text(task, runner.plugins.leaderboards.values())
-    question = Question(task.problem, labels, spellings, task, split, gold, files or {})
+    is_named = split is not None or gold is not None
+    question = Question(task.problem, spellings, task, is_named=is_named, files=files or {})
     try:
         rows = runner.planner.rows(task, name) if gold is None else rows_of(task, name, gold, runner.workspace)
     except DataNotFound:
@@ -89,8 +94,7 @@ def question_of_task(
         return dataclasses.replace(question, notes=(note,))
     notes = [f"{rows.origin}: {note}" for note in rows.notes]
     majority: Mapping[str, Score] = {}
-    is_labelled = task.problem.gold(rows.table) is not None
-    if not is_labelled:
+    if task.problem.gold(rows.table) is None:
         notes.append(f"{rows.origin} has no labels: nothing is scored.")
     elif gold is not None:
         notes.append("With --gold, nothing is compared with the majority answer.")
@@ -99,7 +103,7 @@ def question_of_task(
             majority = _majority_scores(task, name, runner)
         except DataNotFound:
             notes.append(f"No training rows of {task.name}: nothing is compared with their majority answer.")
-    return dataclasses.replace(question, is_labelled=is_labelled, rows=rows, majority=majority, notes=tuple(notes))
+    return dataclasses.replace(question, rows=rows, majority=majority, notes=tuple(notes))
 
 
 def _majority_scores(task: Task, split: str, runner: Runner) -> Mapping[str, Score]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -40,35 +41,30 @@ class PredictionsFile(FileKind):
         predictions = [{"id": self._id(row), "pred": int(answer)} for row, answer in enumerate(answers.values)]
         return (json.dumps({self.key: {"predictions": predictions}}) + "\n").encode()
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
         try:
             value = json.loads(content.decode())
         except PARSE_ERRORS:
-            faults.say("not JSON that can be read")
-            return
+            raise ValueError("not JSON that can be read") from None
         inner = value.get(self.key) if isinstance(value, dict) and list(value) == [self.key] else None
         predictions = inner.get("predictions") if isinstance(inner, dict) and list(inner) == ["predictions"] else None
         if not isinstance(predictions, list):
             form = f'{{"{self.key}": {{"predictions": [{{"id": "{self._id(0)}", "pred": 0}}, ...]}}}}'
-            faults.say(f"expected the one object {form}")
-            return
-        for row, prediction in enumerate(predictions):
-            self._check(row, prediction, faults)
+            raise ValueError(f"expected the one object {form}")
         expected.check_count(len(predictions), "prediction", faults)
+        return [self._read(row, prediction, faults) for row, prediction in enumerate(predictions)]
 
-    def answer_texts(self, content: bytes) -> list[str]:
-        return [str(prediction["pred"]) for prediction in json.loads(content)[self.key]["predictions"]]
-
-    def _check(self, row: int, prediction: Any, faults: Faults) -> None:
-        """Add a fault if the prediction of a row is not as it must be."""
+    def _read(self, row: int, prediction: Any, faults: Faults) -> str:
+        """Return the prediction of a row as text, and add the faults that it has."""
         if not isinstance(prediction, dict) or set(prediction) != {"id", "pred"}:
             faults.at(row, json.dumps(prediction), 'expected an object with the keys "id" and "pred" alone')
-            return
+            return ""
         if prediction["id"] != self._id(row):
             advice = f"the ids must count from {self._id(0)} on, in the order of the validation file"
             faults.at(row, json.dumps(prediction["id"]), advice)
         if type(prediction["pred"]) is not int or not 0 <= prediction["pred"] < self.answers:
             faults.at(row, json.dumps(prediction["pred"]), f"expected a whole number from 0 to {self.answers - 1}")
+        return str(prediction["pred"])
 
     def _id(self, row: int) -> str:
         return f"{self.key}_{row}"

@@ -10,7 +10,6 @@ from benchrunner_submit.file_kinds.file_kind import (
 )
 from benchrunner_submit.file_kinds.json_file import JsonLines as JsonLines, JsonMap as JsonMap
 from benchrunner_submit.file_kinds.spellings import (
-    JsonValues as JsonValues,
     LabelList as LabelList,
     Labels as Labels,
     Number as Number,
@@ -18,18 +17,10 @@ from benchrunner_submit.file_kinds.spellings import (
     Text as Text,
 )
 from benchrunner_submit.file_kinds.text_files import Lines as Lines, Table as Table
-from benchrunner_submit.file_scores import FileScores as FileScores, score_file as score_file
 from benchrunner_submit.leaderboard import Leaderboard as Leaderboard
 from benchrunner_submit.own_questions.user_files import answer_file as answer_file
 from benchrunner_submit.own_questions.user_tables import read_user_table as read_user_table
 from benchrunner_submit.plugin_values import plugin_class as plugin_class, plugin_value as plugin_value
-from benchrunner_submit.prediction_files import (
-    labels_by_text as labels_by_text,
-    parse_answer as parse_answer,
-    read_lines as read_lines,
-    rows_of as rows_of,
-)
-from benchrunner_submit.submission_files.checking import find_faults as find_faults
 from benchrunner_submit.submission_files.content import file_content as file_content
 from benchrunner_submit.submission_files.manifests import Manifest as Manifest, read_manifest as read_manifest
 from benchrunner_submit.submission_files.writing import write_answers as write_answers
@@ -37,4 +28,5 @@ from benchrunner_submit.submissions.submission import Submission as Submission, 
 from benchrunner_submit.submissions.submission_check import (
     CheckedSubmission as CheckedSubmission,
     check_submission as check_submission,
+    rows_of as rows_of,
 )

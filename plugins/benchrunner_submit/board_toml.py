@@ -14,7 +14,7 @@ from benchrunner.engine import decoding
 from benchrunner_submit.file_kinds.columns_file import Columns
 from benchrunner_submit.file_kinds.file_kind import FileKind
 from benchrunner_submit.file_kinds.json_file import JsonLines, JsonMap
-from benchrunner_submit.file_kinds.spellings import JsonValues, LabelList, Labels, Number, Spelling, Text
+from benchrunner_submit.file_kinds.spellings import LabelList, Labels, Number, Spelling, Text
 from benchrunner_submit.file_kinds.text_files import Lines, Table as TableFile
 from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.plugin_values import plugin_class
@@ -79,7 +79,4 @@ def _spelling(table: decoding.Table) -> Spelling:
         return number
     if not given:
         return Text()
-    if "list" in table and table.value("list", bool):
-        return table.made(LabelList)
-    are_texts = all(isinstance(value, str) for value in table.value("labels", Mapping[str, Any]).values())
-    return table.made(Labels) if are_texts or not may_be_text else table.made(JsonValues)
+    return table.made(LabelList if "list" in table and table.value("list", bool) else Labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from benchrunner import Faults
@@ -46,24 +46,18 @@ class MultiRcFile(FileKind):
             lines.append(json.dumps({"idx": passage, "passage": {"questions": inner}}) + "\n")
         return "".join(lines).encode()
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        line_of: dict[tuple[int, int, int], int] = {}
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        ids = list[tuple[int, Any]]()
+        texts = list[str]()
         lines = content.decode(errors="replace").removesuffix("\n").split("\n")
         for number, line in enumerate(lines, start=1):
             for place, label in _answers(number, line, faults):
-                if place in line_of:
-                    text = "passage {} question {} answer {}".format(*place)
-                    faults.at(number, text, "this answer is there already; each must be there once")
                 if type(label) is not int or label not in (0, 1):
                     faults.at(number, json.dumps(label), "expected the label 0 or 1")
-                line_of.setdefault(place, number)
-        expected.check_count(len(line_of), "answer", faults)
-        expected.check_ids(line_of, PLACE, faults)
-
-    def answer_texts(self, content: bytes) -> list[str]:
-        texts = list[str]()
-        for line in content.decode().splitlines():
-            texts += [str(label) for _, label in _answers(0, line, Faults("", self.unit))]
+                ids.append((number, place))
+                texts.append(str(label))
+        expected.check_count(len(ids), "answer", faults)
+        expected.check_ids(ids, faults, columns=PLACE)
         return texts
 
 

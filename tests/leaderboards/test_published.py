@@ -1,6 +1,6 @@
 """Published figures: what they stand beside, and columns that do not agree with the tasks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,7 +105,7 @@ class Spelled(FileKind):
     def write(self, name: str, answers: Answers) -> bytes:
         raise NotImplementedError
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
         raise NotImplementedError
 
     @property

@@ -37,7 +37,7 @@ from benchrunner.runs.runner import Observers
 from benchrunner.studies.cells import Fitting
 from benchrunner_kit.testing import check_backbone, sentences
 from benchrunner_submit import Answers
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import findings
 from benchrunner_submit.submission_files.writing import write_answers
 from inline import QUICK, files, mood, own, runner
 from made_results import made_result, said_below
@@ -188,7 +188,7 @@ def test_the_documented_task_backbone_and_board_go_the_whole_way(tmp_path: Path)
     board = runner.plugins.leaderboards.find("moods")
     predicted = predict(cell.selected, "test", runner)
     archive = write_answers(board, {("mine/mood", "test"): Answers(predicted.answers)}, tmp_path)
-    assert find_faults(board, archive) == []
+    assert findings(board, archive).faults == []
 
 
 def test_the_documented_backbone_keeps_its_contract(tmp_path: Path) -> None:

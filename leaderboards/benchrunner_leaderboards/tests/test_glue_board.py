@@ -12,7 +12,7 @@ import pytest
 from benchrunner_leaderboards import register_leaderboards
 from benchrunner_submit import Answers, BoardFile, Labels, Leaderboard, Table, read_leaderboard, write_answers
 from benchrunner_submit.file_kinds.spellings import Number
-from benchrunner_submit.submission_files.checking import detect, find_faults
+from benchrunner_submit.submission_files.checking import detect, findings
 from distributions import ROOT
 from documents import blocks
 
@@ -134,7 +134,7 @@ def test_a_whole_submission_passes_the_check(
     small: Leaderboard, answers: dict[tuple[str, str], Answers], tmp_path: Path
 ) -> None:
     path = write_answers(small, answers, tmp_path)
-    assert find_faults(small, path) == []
+    assert findings(small, path).faults == []
     assert detect([small], path) is small
     with zipfile.ZipFile(path) as archive:
         assert archive.namelist() == list(FILES)
@@ -166,7 +166,7 @@ def test_the_older_qnli_test_set_is_known_by_its_count(glue: Leaderboard) -> Non
     file = file_named(glue, "QNLI.tsv")
     content = file.kind.write(file.name, Answers(["entailment"] * 5740))
     faults = file.kind.check(file.name, content, file.rows, file.other_rows)
-    assert "QNLI.tsv: 5,740 rows (the older QNLI test set), expected 5,463." in faults
+    assert "QNLI.tsv: 5,740 answers (the older QNLI test set), expected 5,463." in faults
 
 
 def test_the_board_names_splits_labels_and_metrics_of_the_tasks(glue: Leaderboard) -> None:

@@ -10,7 +10,7 @@ import pytest
 from benchrunner.results import discover
 from benchrunner_leaderboards import register_leaderboards
 from benchrunner_submit import Answers, write_answers
-from benchrunner_submit.submission_files.checking import find_faults, unchecked
+from benchrunner_submit.submission_files.checking import findings
 
 BOARDS = {board.name: board for board in register_leaderboards()}
 NAMES = [name for name, board in BOARDS.items() if board.files]
@@ -25,7 +25,7 @@ def test_a_log_odds_in_na_prob_is_a_fault() -> None:
 def test_the_output_of_swags_own_script_is_a_fault() -> None:
     predictions = BOARDS["swag"].files[0]
     faults = predictions.kind.check("predictions.csv", b",pred\n0,2\n1,3\n", 2)
-    assert faults[1].startswith("predictions.csv:1: found ',pred'; expected the answer alone, without index and header")
+    assert faults[0].startswith("predictions.csv:1: found ',pred'; expected the answer alone, without index and header")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -46,5 +46,5 @@ def test_a_written_submission_is_checked_completely(tmp_path: Path) -> None:
     answers = Answers([""] * 11_873, table, {"no_answer": [number / 11_873 for number in range(11_873)]})
     path = write_answers(board, {("squad/2.0", "dev"): answers}, tmp_path)
     tables = {("squad/2.0", "dev"): table}
-    assert find_faults(board, path, tables=tables) == [] and unchecked(board, path, tables=tables) == []
+    assert findings(board, path, tables=tables).faults == [] and findings(board, path, tables=tables).unchecked == []
     assert list(json.loads((path / "na_prob.json").read_text()).values()) == answers.extra_figures["no_answer"]

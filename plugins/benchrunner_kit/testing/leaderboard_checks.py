@@ -112,7 +112,7 @@ def _check_file(file: BoardFile, answers: Answers, findings: Findings) -> None:
             findings.add(f"to check {file.name} where it {damage} ends in {described(error)}: add a fault instead")
             continue
         if not faults and damaged != content:
-            findings.add(f"{file.name} passes its check where it {damage}: let `find_faults` of its kind find this")
+            findings.add(f"{file.name} passes its check where it {damage}: let `read` of its kind find this")
 
 
 def _check_submission(

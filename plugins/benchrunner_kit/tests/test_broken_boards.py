@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,41 +30,46 @@ class Plain(FileKind):
     def write(self, name: str, answers: Answers) -> bytes:
         return "".join(f"{value}\n" for value in answers.values).encode()
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
         lines = content.decode("utf-8", "replace").splitlines()
         expected.check_count(len(lines), "line", faults)
         for number, line in enumerate(lines, start=1):
             if line not in ("glad", "sad"):
                 faults.at(number, line, "expected glad or sad")
+        return lines
 
 
 class FindsNothing(Plain):
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        return
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        return []
 
 
 class CountsNothing(Plain):
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
         if not set(content.decode("utf-8", "replace").split()) <= {"glad", "sad"}:
             faults.say("expected glad or sad")
+        return []
 
 
 class CrashesOnBytes(Plain):
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        expected.check_count(len(content.decode().splitlines()), "line", faults)
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        if b"\0" in content:
+            raise LookupError("no such character")
+        return super().read(content, expected, faults)
 
 
 class RefusesItself(Plain):
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        faults.say("always wrong")
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        raise ValueError("always wrong")
 
 
 class WritesTheTime(Plain):
     def write(self, name: str, answers: Answers) -> bytes:
         return super().write(name, answers) + f"{time.perf_counter_ns()}\n".encode()
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
         expected.check_count(len(content.split(b"\n")) - 2, "line", faults)
+        return []
 
 
 class CannotWrite(Plain):

@@ -91,27 +91,21 @@ class Columns(FileKind):
 
     def _check_word(self, row: int, fields: Sequence[str], faults: Faults) -> None:
         """Add the faults of a word with its tags that would make a line of the file unreadable."""
-        for tag in fields[-2:]:
-            if tag not in self._tags:
-                faults.at(row, tag, self._expected_tag)
+        self._check_tags(row, fields, faults)
         for text in fields:
             if not text or _SEPARATOR.search(text):
                 faults.at(row, text, "expected a text without spaces, because spaces separate the columns")
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        text = decoded(content, faults, expected="one line for each word was")
-        if text is None:
-            return
-        sentences = list(self._sentences(lines_of(text, faults), faults))
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        sentences = list(self._sentences(lines_of(decoded(content, faults), faults), faults))
         expected.check_count(len(sentences), "sentence", faults)
-        widths = set[int]()
+        words = list[list[str]]()
         for sentence in sentences:
-            widths |= {len(fields) for fields in sentence.words}
-        if expected.table is not None and widths <= {len(self.columns) + 1}:
+            words += sentence.words
+        is_whole = all(len(fields) == len(self.columns) + 1 for fields in words)
+        if expected.table is not None and is_whole:
             self._compare(sentences, expected.table, faults)
-
-    def answer_texts(self, content: bytes) -> list[str]:
-        return [line.rpartition(" ")[2] for line in content.decode().split("\n") if line.strip()]
+        return [fields[-1] for fields in words]
 
     def _sentences(self, lines: Sequence[str], faults: Faults) -> Iterator[_Sentence]:
         """Yield the sentences of a file and add the faults of its lines."""
@@ -136,12 +130,12 @@ class Columns(FileKind):
                 first = first if words else number
                 words.append(fields)
 
-    def _check_tags(self, number: int, fields: list[str], faults: Faults, *, is_border: bool) -> None:
+    def _check_tags(self, place: int, fields: Sequence[str], faults: Faults, *, is_border: bool = False) -> None:
         for tag in fields[-2:]:
             if is_border and tag != iob_tags.OUTSIDE:
-                faults.at(number, tag, "the tags of a border line are O")
+                faults.at(place, tag, "the tags of a border line are O")
             elif tag not in self._tags:
-                faults.at(number, tag, self._expected_tag)
+                faults.at(place, tag, self._expected_tag)
 
     def _compare(self, sentences: Sequence[_Sentence], table: pa.Table, faults: Faults) -> None:
         """Add a fault for the first sentence that differs from its row; later differences often have the same cause."""

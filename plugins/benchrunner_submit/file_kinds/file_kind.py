@@ -1,4 +1,4 @@
-"""The contract of a kind of file: it writes answers as bytes, and finds every fault in bytes."""
+"""The contract of a kind of file: it writes answers as bytes, and reads bytes with their faults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from benchrunner import Faults, quoted, some_names
+from benchrunner import Faults, some_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,29 +65,36 @@ class ExpectedRows:
             hint = f" ({self.other_counts[count]})" if count in self.other_counts else ""
             faults.say(f"{count:,} {unit}{'s' * (count != 1)}{hint}, expected {self.count:,}")
 
-    def check_ids(self, file_ids: Collection[object], columns: Sequence[str], faults: Faults) -> None:
-        """Add a fault for ids of the rows that the file lacks, and for ids that no row has.
+    def check_ids(self, ids: Sequence[tuple[int | str, Any]], faults: Faults, *, columns: Sequence[str] = ()) -> None:
+        """Add a fault for an id that is there twice, for an id that no row has, and for ids that are missing.
 
-        `columns` are the columns of the rows that hold the ids. With several columns, an id is a tuple of their values.
-        Does nothing where the rows are not known.
+        `ids` are the ids in the file, each after its line or its other place, and None for an id that cannot be read:
+        then no id counts as missing. `columns` are the columns of the rows that hold the ids; with several columns, an
+        id is a tuple of their values. Without columns, ids count the rows from 0.
         """
-        if self.table is None:
-            return
-        values = [self.table.column(column).to_pylist() for column in columns]
-        row_ids = values[0] if len(values) == 1 else list(zip(*values, strict=True))
-        known = set(row_ids)
-        missing = [_shown_id(row_id, columns) for row_id in row_ids if row_id not in file_ids]
-        unknown = [_shown_id(file_id, columns) for file_id in file_ids if file_id not in known]
-        if missing:
+        known: Collection[Any] | None = None if columns else range(self.count)
+        if columns and self.table is not None:
+            values = [self.table.column(column).to_pylist() for column in columns]
+            known = dict.fromkeys(values[0] if len(values) == 1 else zip(*values, strict=True))
+        seen = set[Any]()
+        for place, row_id in ids:
+            if row_id is None:
+                continue
+            if row_id in seen:
+                faults.at(place, _shown_id(row_id, columns), "this id is there already; each id must be there once")
+            elif known is not None and row_id not in known:
+                faults.at(place, _shown_id(row_id, columns), "no row has this id; this may be an answer to other rows")
+            seen.add(row_id)
+        missing = [_shown_id(row_id, columns) for row_id in known or () if row_id not in seen]
+        if missing and all(row_id is not None for _, row_id in ids):
             faults.say(f"no answer to {some_names(missing, 3)}; every id of the rows must be there")
-        if unknown:
-            faults.say(f"no row has the id {some_names(unknown, 3)}; these may be answers to other rows")
 
 
 def _shown_id(row_id: object, columns: Sequence[str]) -> str:
+    """Write the id of a row for a message; an id of several columns with their names."""
     if isinstance(row_id, tuple):
         return " ".join(f"{column} {value}" for column, value in zip(columns, row_id, strict=True))
-    return quoted(row_id) if isinstance(row_id, str) else str(row_id)
+    return str(row_id)
 
 
 class FileKind(ABC):
@@ -95,6 +102,8 @@ class FileKind(ABC):
 
     unit: ClassVar[str] = "line"
     """Unit used to locate a fault, for example 'line'."""
+    row_bytes: ClassVar[int] = 2048
+    """Largest mean size of a row, with room for long texts."""
 
     @abstractmethod
     def write(self, name: str, answers: Answers) -> bytes:
@@ -110,20 +119,28 @@ class FileKind(ABC):
     ) -> list[str]:
         """List the faults of a file's content, a sentence each; see `ExpectedRows` for the arguments."""
         faults = Faults(name, self.unit)
-        self.find_faults(content, ExpectedRows(rows, other_rows, table), faults)
+        self.answer_texts(content, ExpectedRows(rows, other_rows, table), faults)
         return faults.sentences()
 
+    def answer_texts(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        """Read the answers as `read` does; add a fault if the content as a whole cannot be read."""
+        try:
+            return self.read(content, expected, faults)
+        except ValueError as reason:
+            faults.say(str(reason))
+            return ()
+
     @abstractmethod
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        """Add every fault of a file's content to `faults`."""
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        """Read the answers of a file as texts, and add every fault of its content to `faults`.
+
+        Raises a `ValueError` with the reason if the content as a whole cannot be read. The texts of a file without
+        faults tell whether it answers alike everywhere.
+        """
 
     @property
     def row_columns(self) -> tuple[str, ...]:
         """Columns of the data that the file repeats, such as ids; a check compares them with the data."""
-        return ()
-
-    def answer_texts(self, content: bytes) -> Sequence[str]:
-        """List the answers of a file without faults, to flag a file that answers alike everywhere; empty by default."""
         return ()
 
     @property
@@ -133,4 +150,4 @@ class FileKind(ABC):
 
     def max_bytes(self, rows: int) -> int:
         """Largest size of a file with so many rows. Nothing is read of a larger file."""
-        return 2**20 + 4096 * rows
+        return 2**20 + self.row_bytes * rows

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 from benchrunner import Faults, PluginError, quoted
-from benchrunner_submit.file_kinds.file_kind import Answers, ExpectedRows, FileKind
-from benchrunner_submit.file_kinds.spellings import Spelling, Text, spell_all
-from benchrunner_submit.file_kinds.text_files import decoded, encoded, filled_lines
-
-EXPECTED = "one JSON object, {id: answer, ...}, was"
-
-
-@final
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as the list of its pairs, which keeps an id that is there twice."""
+from benchrunner_submit.file_kinds.spellings import Pairs, Spelling, Text, described
+from benchrunner_submit.file_kinds.text_files import Entry, RowsFile
 
 
 @final
 @dataclass(frozen=True)
-class JsonMap(FileKind):
+class JsonMap(RowsFile):
     """A JSON object from ids to answers. The ids may be in any order."""
 
     unit: ClassVar[str] = "id"
@@ -39,40 +30,27 @@ class JsonMap(FileKind):
     def row_columns(self) -> tuple[str, ...]:
         return (self.key,)
 
-    def max_bytes(self, rows: int) -> int:
-        return 2**20 + 1024 * rows  # ids and short texts, with room for escapes
+    def write_entry(self, row_id: Any, answer: Any) -> tuple[Any, Any]:
+        return row_id, self.spelling.json_value(answer)
 
-    def write(self, name: str, answers: Answers) -> bytes:
-        ids = answers.column(self.key)
-        names = [quoted(row_id) for row_id in ids]
-        faults = Faults(name, self.unit)
-        values = spell_all(zip(names, answers.values, strict=True), self.spelling.json_value, faults)
-        content = dict(zip(ids, values, strict=True))
-        return (json.dumps(content, indent=4) + "\n").encode()
+    def joined(self, entries: Iterable[tuple[Any, Any]]) -> bytes:
+        return (json.dumps(dict(entries), indent=4) + "\n").encode()
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        pairs = _pairs(content, faults)
-        if pairs is None:
-            return
-        counts = Counter[str]()
-        for key, value in pairs:
-            counts[key] += 1
-            advice = self.spelling.json_advice(value)
-            if advice is not None:
-                faults.at(quoted(key), _described(value), advice)
-        for key, count in counts.items():
-            if count > 1:
-                faults.at(quoted(key), f"{count} times", "each id must be there once")
-        expected.check_count(len(counts), "answer", faults)
-        expected.check_ids(counts, self.row_columns, faults)
+    def parts(self, text: str, rows: int, faults: Faults) -> Iterable[tuple[str, Any]]:
+        try:
+            pairs = _pairs(text)
+        except ValueError as reason:
+            raise ValueError(f"expected one JSON object, {{id: answer, ...}}: {reason}") from None
+        return [(quoted(pair[0]), pair) for pair in pairs]
 
-    def answer_texts(self, content: bytes) -> list[str]:
-        return list(map(json.dumps, json.loads(content).values()))
+    def read_entry(self, place: str, part: tuple[str, Any], faults: Faults) -> Entry:
+        row_id, value = part
+        return place, row_id, self.spelling.read_json(place, value, faults)
 
 
 @final
 @dataclass(frozen=True)
-class JsonLines(FileKind):
+class JsonLines(RowsFile):
     """A line for each row: {"idx": 0, "label": "yes"}. The lines may be in any order."""
 
     column: str
@@ -92,91 +70,35 @@ class JsonLines(FileKind):
     def row_columns(self) -> tuple[str, ...]:
         return (self.column,)
 
-    @property
-    def labels_by_text(self) -> Mapping[str, str]:
-        return self.spelling.labels_by_text
-
-    def write(self, name: str, answers: Answers) -> bytes:
-        ids = answers.column(self.column)
-        names = [str(row_id) for row_id in ids]
-        faults = Faults(name, "id")
-        values = spell_all(zip(names, answers.values, strict=True), self.spelling.json_value, faults)
+    def write_entry(self, row_id: Any, answer: Any) -> str:
         id_key, answer_key = self.keys
-        lines = list[str]()
-        for row_id, value in zip(ids, values, strict=True):
-            lines.append(json.dumps({id_key: row_id, answer_key: value}))
-        return encoded(lines)
+        return json.dumps({id_key: row_id, answer_key: self.spelling.json_value(answer)})
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        lines = filled_lines(content, faults, expected="one JSON object for each row was", rows=expected.count)
-        if not lines:
-            return
-        line_of: dict[Any, int] = {}
-        for number, line in lines:
-            pair = self._pair(number, line, faults)
-            if pair is None:
-                continue
-            row_id, value = pair
-            advice = self.spelling.json_advice(value)
-            if advice is not None:
-                faults.at(number, json.dumps(value), advice)
-            if row_id in line_of:
-                faults.at(number, row_id, "an earlier line has this id already; each id must be there once")
-            line_of.setdefault(row_id, number)
-        expected.check_count(len(lines), "line", faults)
-        expected.check_ids(line_of, self.row_columns, faults)
-
-    def answer_texts(self, content: bytes) -> list[str]:
-        return [json.dumps(json.loads(line)[self.keys[1]]) for line in content.decode().split("\n") if line.strip()]
-
-    def _pair(self, number: int, line: str, faults: Faults) -> tuple[Any, Any] | None:
-        """Return the id and the answer of a line; None, with a fault, where the line is no such object."""
+    def read_entry(self, place: int, part: str, faults: Faults) -> Entry:
+        id_key, answer_key = self.keys
         try:
-            pairs = json.loads(line, object_pairs_hook=list)
-        except json.JSONDecodeError as error:
-            faults.at(number, line, f"not valid JSON ({error.msg})")
-            return None
-        except (ValueError, RecursionError):  # numbers of thousands of digits, brackets a thousand deep
-            faults.at(number, line, "not JSON that can be read")
-            return None
-        id_key, answer_key = self.keys
-        is_object = line.lstrip().startswith("{")
-        if not is_object or sorted(key for key, _ in pairs) != sorted(self.keys):
-            faults.at(number, line, f"expected an object with the keys {quoted(id_key)} and {quoted(answer_key)} alone")
-            return None
+            pairs = _pairs(part)
+        except ValueError:
+            pairs = Pairs()
+        if sorted(key for key, _ in pairs) != sorted(self.keys):
+            faults.at(
+                place, part, f"expected a JSON object with the keys {quoted(id_key)} and {quoted(answer_key)} alone"
+            )
+            return place, None, part
         values = dict(pairs)
         row_id = values[id_key]
         if type(row_id) not in (int, str):
-            faults.at(number, json.dumps(row_id), "expected an id: a whole number or a text")
-            return None
-        return row_id, values[answer_key]
+            faults.at(place, described(row_id), "expected an id: a whole number or a text")
+            row_id = None
+        return place, row_id, self.spelling.read_json(place, values[answer_key], faults)
 
 
-def _pairs(content: bytes, faults: Faults) -> _Pairs | None:
-    """Read the pairs of a file's object; None, with a fault, where the file is no JSON object."""
-    text = decoded(content, faults, expected=EXPECTED)
-    if text is None:
-        return None
+def _pairs(text: str) -> Pairs:
+    """Read a JSON object as its pairs; raises a `ValueError` with the reason if the text is no such object."""
     try:
-        value = json.loads(text, object_pairs_hook=_Pairs)
+        value = json.loads(text, object_pairs_hook=Pairs)
     except RecursionError:
-        faults.say("lists or objects are nested too deep; an answer is one text or number")
-        return None
-    except json.JSONDecodeError as error:
-        hint = "; write one object for the whole file" if error.msg == "Extra data" else ""
-        faults.say(f"not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}{hint}")
-        return None
-    except ValueError:  # Python refuses to read a whole number of more than 4,300 digits
-        faults.say("not valid JSON: it has a number of thousands of digits")
-        return None
-    if isinstance(value, _Pairs):
-        return value
-    faults.say(f"{EXPECTED} expected; the file begins with {quoted(text.lstrip(), 30)}")
-    return None
-
-
-def _described(value: Any) -> str:
-    """Show a value as JSON writes it; a list or an object is only named."""
-    if isinstance(value, list):
-        return "an object" if isinstance(value, _Pairs) else "a list"
-    return json.dumps(value)
+        raise ValueError("lists or objects are nested too deep") from None
+    if not isinstance(value, Pairs):
+        raise ValueError(f"the file begins with {quoted(text.lstrip(), 30)}")
+    return value

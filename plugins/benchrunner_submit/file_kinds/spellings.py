@@ -6,17 +6,20 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 from benchrunner import Faults, PluginError, either, quoted
 from benchrunner.engine import decoding
 
-Spelled = TypeVar("Spelled")
-
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@final
+class Pairs(tuple[tuple[str, Any], ...]):
+    """A JSON object as its pairs, which keep a key that is there twice."""
 
 
 class Spelling(ABC):
@@ -30,24 +33,33 @@ class Spelling(ABC):
     def advice(self, text: str) -> str | None:
         """Say what was expected and what to do where a text is wrong; None where the text is right."""
 
-    def check(self, line: int, text: str, faults: Faults) -> None:
-        """Add a fault to a line of a file if its text is wrong."""
+    def read(self, place: int | str, text: str, faults: Faults) -> str:
+        """Return the text of an answer at a line or another place of a file; add a fault if the text is wrong."""
         advice = self.advice(text)
         if advice is not None:
-            faults.at(line, text, advice)
+            faults.at(place, text, advice)
+        return text
 
     @property
     def labels_by_text(self) -> Mapping[str, str]:
         """Text -> the task's label; empty where answers are not labels."""
         return {}
 
-    def json_value(self, answer: Any) -> str | float | list[str]:
+    def json_value(self, answer: Any) -> str | float | list[str | float]:
         """Spell an answer as a JSON value: a text, a number or a list of texts; raises `ValueError` as `write` does."""
         return self.write(answer)
 
     def json_advice(self, value: Any) -> str | None:
         """Say what was expected where a JSON value is wrong; None where the value is right."""
         return self.advice(value) if isinstance(value, str) else "expected a text, in quotes"
+
+    def read_json(self, place: int | str, value: Any, faults: Faults) -> str:
+        """Return an answer that is a JSON value as a text; add a fault if the value is wrong."""
+        advice = self.json_advice(value)
+        if advice is None:
+            return json.dumps(value)
+        faults.at(place, described(value), advice)
+        return ""
 
 
 @final
@@ -67,10 +79,10 @@ class Text(Spelling):
 @final
 @dataclass(frozen=True)
 class Labels(Spelling):
-    """A text for each label of the task."""
+    """A text for each label of the task, or another value in JSON, such as 0 and 1."""
 
-    texts: Mapping[str, str] = field(metadata=decoding.key_of("labels"))
-    """The task's label -> the file's text. A label that is a number is given as its digits."""
+    texts: Mapping[str, str | int | float | bool] = field(metadata=decoding.key_of("labels"))
+    """The task's label -> the file's text or value. A label that is a number is given as its digits."""
 
     def __post_init__(self) -> None:
         if len(self.texts) < 2:
@@ -78,28 +90,38 @@ class Labels(Spelling):
                 "Labels map two or more labels of the task to their texts in the file, such as "
                 f"{{'0': 'no', '1': 'yes'}}, not {dict(self.texts)}."
             )
-        if len(set(self.texts.values())) < len(self.texts):
+        if len(self.labels_by_text) < len(self.texts):
             raise PluginError(f"Two labels share one text: {dict(self.texts)}.")
-        for text in self.texts.values():
+        for text in self.labels_by_text:
             if not text.isprintable() or text != text.strip() or not text:
                 raise PluginError(f"A label's text is one printable word or number, not {quoted(text)}.")
 
     @cached_property
     def labels_by_text(self) -> Mapping[str, str]:
-        return {text: label for label, text in self.texts.items()}
+        return {self.write(label): label for label in self.texts}
 
     def _label_like(self, name: str) -> str | None:
         """Return the label whose text or name this is, up to case and punctuation."""
         labels = {_fold(label): label for label in self.texts}
-        for label, text in self.texts.items():
+        for text, label in self.labels_by_text.items():
             labels[_fold(text)] = label
         return labels.get(_fold(name))
 
     def write(self, answer: Any) -> str:
-        text = self.texts.get(str(answer)) if isinstance(answer, (str, int)) else None
-        if text is None:
+        value = self.json_value(answer)
+        return value if isinstance(value, str) else json.dumps(value)
+
+    def json_value(self, answer: Any) -> str | float:
+        if str(answer) not in self.texts:
             raise ValueError(f"expected one of the task's labels: {either(list(self.texts))}")
-        return text
+        return self.texts[str(answer)]
+
+    def json_advice(self, value: Any) -> str | None:
+        values = self.texts.values()
+        if all(isinstance(own, str) for own in values):
+            return super().json_advice(value)
+        is_known = any(type(value) is type(own) and value == own for own in values)
+        return None if is_known else f"expected {either(list(self.labels_by_text))}"
 
     def advice(self, text: str) -> str | None:
         if text in self.labels_by_text:
@@ -110,7 +132,7 @@ class Labels(Spelling):
             return f"{expected}, without quotes or spaces around it"
         label = self._label_like(bare)
         if label is not None:
-            right = self.texts[label]
+            right = self.write(label)
             return f"{expected}: write exactly {right}" if right == label else f"{expected}: write {right} for {label}"
         if _NUMBER.fullmatch(bare):
             return self._number_advice(expected, bare)
@@ -183,41 +205,6 @@ class Number(Spelling):
 
 @final
 @dataclass(frozen=True)
-class JsonValues(Spelling):
-    """A JSON value for each label of the task, for example 0 and 1, or true and false."""
-
-    values: Mapping[str, str | int | float | bool] = field(metadata=decoding.key_of("labels"))
-    """The task's label -> the file's value. A label that is a number is given as its digits."""
-
-    def __post_init__(self) -> None:
-        if len(self.values) < 2 or len(self.labels_by_text) < len(self.values):
-            raise PluginError(f"JsonValues needs two or more labels, each with its own value, not {dict(self.values)}.")
-
-    @property
-    def labels_by_text(self) -> Mapping[str, str]:
-        return {json.dumps(value): label for label, value in self.values.items()}
-
-    def write(self, answer: Any) -> str:
-        return json.dumps(self.json_value(answer))
-
-    def advice(self, text: str) -> str | None:
-        return None if text in self.labels_by_text else self._expected
-
-    def json_value(self, answer: Any) -> str | float:
-        if str(answer) not in self.values:
-            raise ValueError(f"expected one of the task's labels: {either(list(self.values))}")
-        return self.values[str(answer)]
-
-    def json_advice(self, value: Any) -> str | None:
-        return None if json.dumps(value) in self.labels_by_text else self._expected
-
-    @property
-    def _expected(self) -> str:
-        return f"expected {either(list(self.labels_by_text))}"
-
-
-@final
-@dataclass(frozen=True)
 class LabelList(Spelling):
     """Any number of labels, as `MultiLabel` answers: a list of texts in JSON, joined texts in other files."""
 
@@ -236,40 +223,40 @@ class LabelList(Spelling):
             )
 
     def write(self, answer: Any) -> str:
-        return self.separator.join(self.json_value(answer)) or self.empty
+        return self.separator.join(map(self.labels.write, _list(answer))) or self.empty
+
+    def json_value(self, answer: Any) -> list[str | float]:
+        return list(map(self.labels.json_value, _list(answer)))
 
     def advice(self, text: str) -> str | None:
-        return None if text == self.empty else self.json_advice(text.split(self.separator))
-
-    def json_value(self, answer: Any) -> list[str]:
-        if not isinstance(answer, list):
-            raise ValueError("expected a list of the task's labels")
-        return [self.labels.write(label) for label in answer]
+        return None if text == self.empty else _list_advice(text.split(self.separator), self.labels.advice)
 
     def json_advice(self, value: Any) -> str | None:
-        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            return "expected a list of labels, each in quotes"
-        if len(set(value)) < len(value):
-            return "a label is there twice; each may be there once"
-        for text in value:
-            advice = self.labels.advice(text)
-            if advice is not None:
-                return advice
-        return None
+        if not isinstance(value, list):
+            return "expected a list of labels"
+        return _list_advice(value, self.labels.json_advice)
 
 
-def spell_all(
-    answers: Iterable[tuple[int | str, Any]], spell: Callable[[Any], Spelled], faults: Faults
-) -> list[Spelled]:
-    """Spell every answer, each given with its name. Raises a `RequestError` that names all unwritable answers."""
-    spelled = list[Spelled]()
-    for name, answer in answers:
-        try:
-            spelled.append(spell(answer))
-        except ValueError as expected:
-            faults.at(name, answer, str(expected))
-    faults.refuse()
-    return spelled
+def _list(answer: Any) -> list[Any]:
+    if not isinstance(answer, list):
+        raise ValueError("expected a list of the task's labels")
+    return answer
+
+
+def _list_advice(values: Sequence[Any], advice_for: Callable[[Any], str | None]) -> str | None:
+    """Say what is wrong in a list of labels; None where nothing is."""
+    for value in values:
+        advice = advice_for(value)
+        if advice is not None:
+            return advice
+    return "a label is there twice; each may be there once" if len(set(values)) < len(values) else None
+
+
+def described(value: Any) -> str:
+    """Show a value of JSON; a list or an object, which may be nested deep, is only named."""
+    if isinstance(value, (list, Pairs)):
+        return "a list" if isinstance(value, list) else "an object"
+    return json.dumps(value)
 
 
 def _fold(label: str) -> str:

@@ -1,19 +1,22 @@
-"""Text files: tables and files of lines, and what all text files share: encoding, line ends and blank lines."""
+"""Text files with an entry for each row: tables and lines, and what all text files share: encoding and line ends."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
-from benchrunner import Faults, PluginError, quoted, some_names
+from benchrunner import Faults, PluginError, quoted
 from benchrunner_submit.file_kinds.file_kind import Answers, ExpectedRows, FileKind
-from benchrunner_submit.file_kinds.spellings import LabelList, Spelling, spell_all
+from benchrunner_submit.file_kinds.spellings import LabelList, Spelling
 
 COMMA = ","
 TAB = "\t"
+Entry = tuple[int | str, Any, str]
+"""An answer in a file: its line or its other place, the id of its row (None without one), and its text."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _COMPRESSED = {
@@ -30,11 +33,67 @@ _FURTHER_LINES = 10_000
 """Number of lines beyond twice the expected number that a file may have for every line to be checked."""
 
 
+class RowsFile(FileKind):
+    """A layout: how entries, each with the answer to a row, stand in a text file. A spelling writes and reads answers.
+
+    An entry is a line, unless a layout overrides `joined` and `parts`.
+    """
+
+    spelling: Spelling
+
+    @property
+    def labels_by_text(self) -> Mapping[str, str]:
+        return self.spelling.labels_by_text
+
+    @abstractmethod
+    def write_entry(self, row_id: Any, answer: Any) -> Any:
+        """Write the entry of a row; raises a `ValueError` with what was expected of the answer."""
+
+    @abstractmethod
+    def read_entry(self, place: Any, part: Any, faults: Faults) -> Entry:
+        """Read an entry and add its faults."""
+
+    def joined(self, entries: Iterable[Any]) -> bytes:
+        """Join what `write_entry` wrote to a file."""
+        return encoded(entries)
+
+    def parts(self, text: str, rows: int, faults: Faults) -> Iterable[tuple[int | str, Any]]:
+        """Split a file into what `read_entry` reads, each after its place; raises a `ValueError` if that fails."""
+        return filled_lines(text, rows, faults)
+
+    def check_order(self, entries: Sequence[Entry], rows: int, faults: Faults) -> Sequence[Entry]:
+        """Add a fault if entries must be in the order of the rows and are not; return the entries to check further."""
+        return entries
+
+    def write(self, name: str, answers: Answers) -> bytes:
+        columns = self.row_columns
+        ids = answers.column(columns[0]) if columns else range(len(answers.values))
+        faults = Faults(name, "id" if columns else "answer")
+        entries = []
+        for row_id, answer in zip(ids, answers.values, strict=True):
+            try:
+                entries.append(self.write_entry(row_id, answer))
+            except ValueError as expected:
+                faults.at(quoted(row_id), answer, str(expected))
+        faults.refuse()
+        return self.joined(entries)
+
+    def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+        entries = list[Entry]()
+        for place, part in self.parts(decoded(content, faults), expected.count, faults):
+            entries.append(self.read_entry(place, part, faults))
+        expected.check_count(len(entries), "answer", faults)
+        ids = [(place, row_id) for place, row_id, _ in self.check_order(entries, expected.count, faults)]
+        expected.check_ids(ids, faults, columns=self.row_columns)
+        return [text for _, _, text in entries]
+
+
 @final
 @dataclass(frozen=True)
-class Table(FileKind):
+class Table(RowsFile):
     """A table with a row for each row of the test file. The index counts from 0."""
 
+    row_bytes: ClassVar[int] = 64  # an index, an answer, and room for numbers with all their digits
     header: tuple[str, str]
     """Names of the two columns, index and answer."""
     spelling: Spelling
@@ -46,91 +105,50 @@ class Table(FileKind):
             if not name or not name.isprintable() or name != name.strip():
                 raise PluginError(f"A column's name is one printable word, not {quoted(name)}.")
 
-    @property
-    def labels_by_text(self) -> Mapping[str, str]:
-        return self.spelling.labels_by_text
+    def write_entry(self, row_id: Any, answer: Any) -> str:
+        return f"{row_id}{TAB}{self.spelling.write(answer)}"
 
-    def max_bytes(self, rows: int) -> int:
-        return 2**20 + 64 * rows  # an index, an answer, and room for numbers with all their digits
+    def joined(self, entries: Iterable[str]) -> bytes:
+        return encoded([TAB.join(self.header), *entries])
 
-    def write(self, name: str, answers: Answers) -> bytes:
-        texts = spell_all(enumerate(answers.values), self.spelling.write, Faults(name, "answer"))
-        lines = [TAB.join(self.header)]
-        for index, text in enumerate(texts):
-            lines.append(f"{index}{TAB}{text}")
-        return encoded(lines)
-
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        lines = filled_lines(content, faults, expected="a header and one line for each row were", rows=expected.count)
-        if not lines:
-            return
-        body = self._below_header(lines, faults)
-        expected.check_count(len(body), "row", faults)
-        indices = self._indices(body, faults)
-        is_complete = len(indices) == len(body) > 0
-        _check_indices(indices, expected.count, faults, complete=is_complete)
-
-    def answer_texts(self, content: bytes) -> list[str]:
-        return [line.split(TAB)[-1] for line in content.decode().splitlines()[1:]]
-
-    def _below_header(self, lines: list[tuple[int, str]], faults: Faults) -> list[tuple[int, str]]:
-        """Check the header and return the lines below it; a first line that begins with a number is no header."""
-        number, first = lines[0]
+    def parts(self, text: str, rows: int, faults: Faults) -> list[tuple[int, str]]:
+        (number, first), *lines = filled_lines(text, rows, faults)
         header = TAB.join(self.header)
-        if first == header:
-            return lines[1:]
-        begins_with_row = re.match(r"[\"']?[0-9]+\b", first) is not None
-        fault = "there is no header line" if begins_with_row else "wrong header"
-        faults.say(f"line {number}: {fault}: expected {quoted(header)}, separated by a TAB, found {quoted(first)}")
-        return lines if begins_with_row else lines[1:]
+        if first != header:
+            faults.say(f"line {number}: expected the header {quoted(header)}, with a TAB, found {quoted(first)}")
+            if re.match(r"[\"']?[0-9]+\b", first):  # it is the first row
+                lines.insert(0, (number, first))
+        return lines
 
-    def _indices(self, body: list[tuple[int, str]], faults: Faults) -> list[tuple[int, int]]:
-        """List line and index of each row that has an index, and add the faults of columns and answers."""
-        indices = list[tuple[int, int]]()
-        for line, text in body:
-            fields = text.split(TAB)
-            if len(fields) != 2:
-                faults.at(line, text, "expected 2 columns, separated by one TAB")
-                continue
-            index, answer = fields
-            if _INDEX.fullmatch(index):
-                indices.append((line, int(index)))
-            else:
-                faults.at(line, index, "expected an index: a whole number, without quotes, spaces or decimals")
-            self.spelling.check(line, answer, faults)
-        return indices
+    def read_entry(self, place: int, part: str, faults: Faults) -> Entry:
+        index, *answers = part.split(TAB)
+        if len(answers) != 1:
+            faults.at(place, part, "expected 2 columns, separated by one TAB")
+            return place, None, part
+        is_index = _INDEX.fullmatch(index) is not None
+        if not is_index:
+            faults.at(place, index, "expected an index: a whole number, without quotes, spaces or decimals")
+        return place, int(index) if is_index else None, self.spelling.read(place, answers[0], faults)
 
-
-def _check_indices(indices: list[tuple[int, int]], rows: int, faults: Faults, *, complete: bool) -> None:
-    """Add the faults of the indices. Missing ones are reported only if every line has an index (`complete`)."""
-    numbers = [index for _, index in indices]
-    if numbers == list(range(rows)):
-        return
-    if numbers == list(range(1, rows + 1)):
-        faults.say(f"the index counts from 1 to {rows:,}; it must count from 0 to {rows - 1:,}")
-        return
-    seen = set[int]()
-    highest = -1
-    for line, index in indices:
-        if index >= rows:
-            faults.at(line, index, f"expected an index from 0 to {rows - 1:,}")
-            continue
-        if index in seen:
-            faults.at(line, index, "an earlier line has this index already; each index must be there once")
-        elif index < highest:
-            faults.at(line, index, "out of order: rows must be in the order of the test file, from index 0 up")
-        seen.add(index)
-        highest = max(highest, index)
-    missing = [str(index) for index in range(rows) if index not in seen]
-    if missing and complete:
-        faults.say(f"no row with index {some_names(missing, 3)}; each index must be there once")
+    def check_order(self, entries: Sequence[Entry], rows: int, faults: Faults) -> Sequence[Entry]:
+        if [index for _, index, _ in entries] == list(range(1, rows + 1)):
+            faults.say(f"the index counts from 1 to {rows:,}; it must count from 0 to {rows - 1:,}")
+            return [(line, None, answer) for line, _, answer in entries]
+        highest = -1
+        for line, index, _ in entries:
+            if index is not None and index < rows:
+                if index < highest:
+                    faults.at(line, index, "out of order: rows must be in the order of the test file, from index 0 up")
+                highest = max(highest, index)
+        return entries
 
 
 @final
 @dataclass(frozen=True)
-class Lines(FileKind):
+class Lines(RowsFile):
     """A line for each row. An answer is one value, or a list of values separated by commas."""
 
+    row_bytes: ClassVar[int] = 512
     spelling: Spelling
     """How each value is spelled."""
     values: int = 1
@@ -142,44 +160,21 @@ class Lines(FileKind):
         if isinstance(self.spelling, LabelList) and not self.spelling.empty:
             raise PluginError("A line is never empty: say in 'empty' how 'no label' is written, such as none.")
 
-    @property
-    def labels_by_text(self) -> Mapping[str, str]:
-        return self.spelling.labels_by_text
-
-    def max_bytes(self, rows: int) -> int:
-        return 2**20 + 64 * rows * self.values
-
-    def write(self, name: str, answers: Answers) -> bytes:
-        return encoded(spell_all(enumerate(answers.values), self._line, Faults(name, "answer")))
-
-    def _line(self, answer: Any) -> str:
-        return COMMA.join(self.spelling.write(value) for value in self._values_of(answer))
-
-    def _values_of(self, answer: Any) -> Sequence[Any]:
-        if self.values == 1:
-            return [answer]
-        if not isinstance(answer, (list, tuple)) or len(answer) != self.values:
+    def write_entry(self, row_id: Any, answer: Any) -> str:
+        values = [answer] if self.values == 1 else answer
+        if not isinstance(values, (list, tuple)) or len(values) != self.values:
             raise ValueError(f"expected {self.values} values")
-        return answer
+        return COMMA.join(map(self.spelling.write, values))
 
-    def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-        lines = filled_lines(content, faults, expected="one line for each row was", rows=expected.count)
-        if lines:
-            expected.check_count(len(lines), "line", faults)
-        for number, line in lines:
-            self._check_line(number, line, faults)
-
-    def answer_texts(self, content: bytes) -> list[str]:
-        return content.decode().splitlines()
-
-    def _check_line(self, number: int, line: str, faults: Faults) -> None:
-        values = line.split(COMMA)
+    def read_entry(self, place: int, part: str, faults: Faults) -> Entry:
+        values = part.split(COMMA)
         if len(values) != self.values:
             expected = f"{self.values} values, separated by commas" if self.values > 1 else "the answer alone"
-            faults.at(number, line, f"expected {expected}, without index and header")
-            return
+            faults.at(place, part, f"expected {expected}, without index and header")
+            values = []
         for value in values:
-            self.spelling.check(number, value, faults)
+            self.spelling.read(place, value, faults)
+        return place, None, part
 
 
 def encoded(lines: Iterable[str]) -> bytes:
@@ -187,28 +182,25 @@ def encoded(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def decoded(content: bytes, faults: Faults, *, expected: str) -> str | None:
-    """Decode a text file and add the faults of its encoding; None where there is no text to check further."""
+def decoded(content: bytes, faults: Faults) -> str:
+    """Decode a text file and add the faults of its encoding; raises a `ValueError` if there is no text."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        faults.say("UTF-16 text; save it as UTF-8")
-        return None
+        raise ValueError("UTF-16 text; save it as UTF-8")
     if content.startswith(codecs.BOM_UTF8):
         faults.say("begins with a byte order mark (BOM); save it as UTF-8 without one")
         content = content.removeprefix(codecs.BOM_UTF8)
     if not content.strip():
-        faults.say(f"the file is empty; {expected} expected")
-        return None
-    if compressed := next((name for start, name in _COMPRESSED.items() if content.startswith(start)), None):
-        faults.say(f"compressed with {compressed}; unpack it")
-        return None
+        raise ValueError("the file is empty; an answer to each row was expected")
+    for start, name in _COMPRESSED.items():
+        if content.startswith(start):
+            raise ValueError(f"compressed with {name}; unpack it")
     if b"\0" in content:
-        faults.say("not a text file: it holds zero bytes; expected UTF-8 text")
-        return None
+        raise ValueError("not a text file: it holds zero bytes; expected UTF-8 text")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        faults.say(f"line {content[: error.start].count(10) + 1}: not UTF-8 text; save it as UTF-8")
-        return None
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(f"line {line}: not UTF-8 text; save it as UTF-8") from None
 
 
 def lines_of(text: str, faults: Faults) -> list[str]:
@@ -227,28 +219,22 @@ def lines_of(text: str, faults: Faults) -> list[str]:
     return lines
 
 
-def filled_lines(content: bytes, faults: Faults, *, expected: str, rows: int) -> list[tuple[int, str]]:
-    """List the lines that are not blank, with their numbers; blank lines are added as faults.
+def filled_lines(text: str, rows: int, faults: Faults) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, with their numbers; blank lines are added as faults.
 
-    A file with many more lines than `rows` is not read: it is another file, and the list would take memory.
+    A file with many more lines than `rows` is another file, and the list would take memory: it is a `ValueError`.
     """
-    text = decoded(content, faults, expected=expected)
-    if text is None:
-        return []
     count = text.count("\n")
     if count > 2 * rows + _FURTHER_LINES:
-        faults.say(f"{count:,} lines, where {rows:,} rows are expected; it may be another file")
-        return []
+        raise ValueError(f"{count:,} lines, where {rows:,} rows are expected; it may be another file")
     lines = lines_of(text, faults)
     last = len(lines)
-    while last and not lines[last - 1].strip(" "):
+    while not lines[last - 1].strip(" "):
         last -= 1
     if last < len(lines):
         faults.say(f"only blank lines from line {last + 1} on; remove them")
-    filled = list[tuple[int, str]]()
     for number, line in enumerate(lines[:last], start=1):
         if line.strip(" "):
-            filled.append((number, line))
+            yield number, line
         else:
             faults.at(number, line, "blank lines are not allowed")
-    return filled

@@ -78,7 +78,7 @@ class AnswerTexts:
         }
 
     def lines(self) -> Iterator[str]:
-        """Yield the header `index<TAB>prediction` and a line for each answer: the file that `score_file` reads.
+        """Yield the header `index<TAB>prediction` and a line for each answer: the file that `audit` reads.
 
         With probabilities, each label has a column; where answers are no labels, one column holds them as JSON.
         """

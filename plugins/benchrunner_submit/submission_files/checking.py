@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
-from benchrunner import RequestError, either, quoted, some_names
-from benchrunner.results import predicting
+from benchrunner import Faults, RequestError, either, quoted, some_names
+from benchrunner.results import comparison, predicting
 from benchrunner_submit.board_file import BoardFile, Pair
+from benchrunner_submit.file_kinds.file_kind import ExpectedRows
 from benchrunner_submit.leaderboard import Leaderboard
-from benchrunner_submit.submission_files.archives import Entry, Unreadable, is_single, opened
-from benchrunner_submit.submission_files.manifests import Manifest, archive_digest
+from benchrunner_submit.submission_files.archives import Entry, Unreadable, entries_of, is_single
+from benchrunner_submit.submission_files.manifests import Manifest, archive_digest, find_manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,100 +25,86 @@ MAX_ROWS = 1_000_000
 """Largest number of rows that a manifest may give a file, unless its official number is larger."""
 
 
-def find_faults(
+@final
+@dataclass(frozen=True)
+class Findings:
+    """What was found in a submission, in a sentence each."""
+
+    faults: Sequence[str]
+    """Every fault; empty if the leaderboard would accept the submission."""
+    remarks: Sequence[str]
+    """What makes a submission without faults doubtful: what its manifest tells, and files that answer alike."""
+    unchecked: Sequence[str]
+    """What could not be checked."""
+
+
+def findings(
     board: Leaderboard,
     path: Path,
     *,
     manifest: Manifest | None = None,
     tables: Mapping[Pair, pa.Table] = MappingProxyType({}),
-) -> list[str]:
-    """List the faults of a submission, an archive, a folder or one file of it, in a sentence each.
+) -> Findings:
+    """Find what is wrong or doubtful about a submission, an archive, a folder or one file of it.
 
     With a manifest, its row counts replace the official counts, the files that it names as missing are not asked for,
     and the archive must be the one that it describes.
-    `tables` are the rows that the files answer, as far as they are available; `unchecked` names what needs them.
+    `tables` are the rows that the files answer, as far as they are available.
     """
-    faults = list[str]()
+    faults = [] if manifest is None else _manifest_faults(board, path, manifest)
     counts: Mapping[str, int] = {}
-    if manifest is not None:
-        faults += _manifest_faults(board, path, manifest)
-        counts = {} if faults else manifest.counts
-    known = None if faults else manifest
-    if known is not None:
-        board = replace(board, files=tuple(file for file in board.files if file.name not in known.missing))
-    try:
-        with opened(path) as entries:
-            assigned, faults_of_names = _assigned(board, path, entries)
-            faults += faults_of_names
-            for file in board.files:
-                if file.name in assigned:
-                    rows = counts.get(file.name, file.rows)
-                    table = file.rows_to_compare(tables.get(file.pair))
-                    faults += _content_faults(file, assigned[file.name], rows, table)
-    except Unreadable as reason:
-        faults.append(f"{path.name} {reason}.")
-    return faults
-
-
-def find_remarks(board: Leaderboard, path: Path, manifest: Manifest | None) -> list[str]:
-    """Say what makes a submission without faults doubtful: what its manifest tells, and files that answer alike."""
-    from benchrunner.results import comparison
-
-    files = list[str]()
+    if manifest is not None and not faults:
+        counts = manifest.counts
+        board = replace(board, files=tuple(file for file in board.files if file.name not in manifest.missing))
+    assigned, faults_of_names = _assigned(board, path)
+    faults += faults_of_names
     constant = list[str]()
     every = "every"
-    with opened(path) as entries:
-        assigned, _ = _assigned(board, path, entries)
-        for file in board.files:
-            if file.name in assigned:
-                files.append(file.name)
-                limit = file.kind.max_bytes(max(MAX_ROWS, file.rows))
-                texts = file.kind.answer_texts(assigned[file.name].read(limit))
-                if predicting.flags_of(texts, None, {}, dict):
-                    [(answer, rows)] = Counter(texts).most_common(1)
-                    others = ""
-                    if rows < len(texts):
-                        every = "nearly every"
-                        others = f" in {rows:,} of {len(texts):,}"
-                    constant.append(f"{file.name} ({quoted(answer, 30)}{others})")
-    remarks = [] if manifest is None else manifest.remarks
+    for file in board.files:
+        if file.name in assigned:
+            rows = counts.get(file.name, file.rows)
+            texts, faults_of_file = _read(file, assigned[file.name], rows, tables.get(file.pair))
+            faults += faults_of_file
+            if predicting.flags_of(texts, None, {}, dict):
+                [(answer, count)] = Counter(texts).most_common(1)
+                others = ""
+                if count < len(texts):
+                    every = "nearly every"
+                    others = f" in {count:,} of {len(texts):,}"
+                constant.append(f"{file.name} ({quoted(answer, 30)}{others})")
+    unchecked = _unchecked(board, path, [file for file in board.files if file.name in assigned], tables)
+    if faults:
+        return Findings(faults, (), unchecked)
+    described = find_manifest(path)
+    remarks = [] if described is None else described.remarks
     if constant:
-        count = f"{len(constant)} of {len(files)} files" if len(board.files) > 1 else "The file"
+        who = f"{len(constant)} of {len(assigned)} files" if len(board.files) > 1 else "The file"
         verb = "has" if len(constant) == 1 else "have"
-        remarks.append(f"{count} {verb} the same answer in {every} row: {some_names(constant, 3)}.")
-    return list(map(comparison.coded, remarks))
+        remarks.append(f"{who} {verb} the same answer in {every} row: {some_names(constant, 3)}.")
+    return Findings(faults, list(map(comparison.coded, remarks)), unchecked)
 
 
 def held_files(board: Leaderboard, path: Path) -> list[BoardFile]:
     """Return the board's files that a submission, or a single file, holds; none if it cannot be read."""
-    try:
-        with opened(path) as entries:
-            assigned, _ = _assigned(board, path, entries)
-    except Unreadable:  # `find_faults` reports the reason
-        return []
+    assigned, _ = _assigned(board, path)
     return [file for file in board.files if file.name in assigned]
 
 
-def unchecked(board: Leaderboard, path: Path, *, tables: Mapping[Pair, pa.Table] = MappingProxyType({})) -> list[str]:
-    """Name what `find_faults` could not check, in a sentence each."""
-    files = held_files(board, path)
-    sentences = _said_of_single(board, files, path.name) if is_single(path) else []
+def _unchecked(
+    board: Leaderboard, path: Path, files: Sequence[BoardFile], tables: Mapping[Pair, pa.Table]
+) -> list[str]:
+    """Name what of the files could not be checked; if a single file is one of several, say what it lacks."""
+    sentences = list[str]()
+    if is_single(path) and files and len(board.files) > 1:
+        [held] = files
+        if held.name != path.name:
+            sentences.append(f"{quoted(path.name)} was checked as {held.name}; a submission holds it by this name.")
+        further = [file.name for file in board.files if file != held]
+        sentences.append(f"A whole submission holds {some_names(further, 3)} as well.")
     for file in files:
         if file.kind.row_columns and file.rows_to_compare(tables.get(file.pair)) is None:
             rows = f"the rows of {file.task}, split {file.split}"
             sentences.append(f"{file.name} was checked for its form and its counts; it was not compared with {rows}.")
-    return sentences
-
-
-def _said_of_single(board: Leaderboard, files: list[BoardFile], name: str) -> list[str]:
-    """Say what a single file lacks as a submission, if it is one of the board's several files."""
-    if not files or len(board.files) == 1:
-        return []
-    [file] = files
-    further = [other.name for other in board.files if other != file]
-    sentences = [f"A whole submission holds {some_names(further, 3)} as well."]
-    if file.name != name:
-        sentences.insert(0, f"{quoted(name)} was checked as {file.name}; a submission holds it by this name.")
     return sentences
 
 
@@ -151,9 +138,8 @@ def detect(boards: Iterable[Leaderboard], path: Path) -> Leaderboard:
 def _names_inside(path: Path) -> set[str]:
     """Collect the folded names of a submission's files."""
     try:
-        with opened(path) as entries:
-            return {_fold(entry.name) for entry in entries if not entry.is_desktop_file}
-    except Unreadable:  # `find_faults` reports the reason if the submission's own name tells the board
+        return {_fold(entry.name) for entry in entries_of(path)}
+    except Unreadable:  # `findings` has the reason if the submission's own name tells the board
         return set()
 
 
@@ -170,20 +156,27 @@ def _manifest_faults(board: Leaderboard, path: Path, manifest: Manifest) -> list
     return []
 
 
-def _content_faults(file: BoardFile, entry: Entry, rows: int, table: pa.Table | None) -> list[str]:
+def _read(file: BoardFile, entry: Entry, rows: int, table: pa.Table | None) -> tuple[Sequence[str], list[str]]:
+    """Read the answers of a file as texts, and its faults."""
     try:
         content = entry.read(file.kind.max_bytes(rows))
     except Unreadable as reason:
-        return [f"{file.name} {reason}."]
-    return file.kind.check(file.name, content, rows, file.other_rows, table)
+        return (), [f"{file.name} {reason}."]
+    faults = Faults(file.name, file.kind.unit)
+    expected = ExpectedRows(rows, file.other_rows, file.rows_to_compare(table))
+    return file.kind.answer_texts(content, expected, faults), faults.sentences()
 
 
 Assigned = tuple[dict[str, Entry], list[str]]
 """The entry for each name of a board's file, and the faults of names and places."""
 
 
-def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
-    """Assign the entries of a submission to the board's files: a single file by its name, suffix and content."""
+def _assigned(board: Leaderboard, path: Path) -> Assigned:
+    """Assign the files of a submission to the board's files: a single file by its name, suffix and content."""
+    try:
+        entries = entries_of(path)
+    except Unreadable as reason:
+        return {}, [f"{path.name} {reason}."]
     if not is_single(path):
         return _assign(board, path.name, entries)
     [entry] = entries
@@ -191,8 +184,8 @@ def _assigned(board: Leaderboard, path: Path, entries: list[Entry]) -> Assigned:
     if file is not None:
         return {file.name: entry}, []
     names = either([file.name for file in board.files])
-    reason = "neither its name nor its content tells which file this is"
-    return {}, [f"{quoted(entry.name)}: {reason}; call it {names}."]
+    fault = "neither its name nor its content tells which file this is"
+    return {}, [f"{quoted(entry.name)}: {fault}; call it {names}."]
 
 
 def _file_of(board: Leaderboard, entry: Entry) -> BoardFile | None:
@@ -203,89 +196,51 @@ def _file_of(board: Leaderboard, entry: Entry) -> BoardFile | None:
     candidates = named or alike or board.files
     if len(candidates) == 1:
         return candidates[0]
-    faults = [len(_content_faults(file, entry, file.rows, None)) for file in candidates]
-    fewest = min(faults)
-    return candidates[faults.index(fewest)] if faults.count(fewest) == 1 else None
+    counts = list[int]()
+    for file in candidates:
+        _, faults = _read(file, entry, file.rows, None)
+        counts.append(len(faults))
+    fewest = min(counts)
+    return candidates[counts.index(fewest)] if counts.count(fewest) == 1 else None
 
 
 def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
     """Assign the entries of an archive or a folder to the board's files."""
-    faults = _place_faults(entries)
-    board_names = [file.name for file in board.files]
+    names = [file.name for file in board.files]
     assigned = dict[str, Entry]()
-    counts = Counter[str]()
-    others = list[Entry]()
+    repeated = list[str]()
+    faults = list[str]()
     for entry in entries:
-        if entry.is_desktop_file:
-            continue
-        if entry.is_folder or entry.name not in board_names:
-            others.append(entry)
-        else:
-            assigned.setdefault(entry.name, entry)
-            counts[entry.name] += 1
-    for name, count in counts.items():
-        if count > 1:
-            faults.append(f"{name} is in the archive {count} times; it must be there once.")
-    similar = {_fold(name): name for name in board_names if name not in assigned}
-    extra = list[Entry]()
-    for entry in others:
-        meant = None if entry.is_folder else similar.pop(_fold(entry.name), None)
-        if meant is None:
-            extra.append(entry)
-        else:
-            assigned[meant] = entry
-            faults.append(f"{quoted(entry.name)} must be called exactly {meant}; it is checked as that file.")
-    present = {*assigned, *(entry.name for entry in extra if entry.is_folder)}
-    missing = [name for name in board_names if name not in present]
-    if missing:
-        listed = f"{missing[0]} is"
-        if len(missing) > 1:
-            listed = f"{', '.join(missing[:-1])} and {missing[-1]} are"
-        if not assigned and not extra:
-            listed = f"{archive} holds no files: {listed}"
-        faults.append(f"{listed} missing; every file must be there.")
-    return assigned, faults + _extra_faults(extra, board_names)
-
-
-def _extra_faults(extra: list[Entry], board_names: list[str]) -> list[str]:
-    """List the faults of entries that are no file of the board."""
-    folders = list[str]()
-    packed = list[str]()
+        if entry.name in assigned:
+            repeated.append(entry.path)
+        elif entry.name in names:
+            assigned[entry.name] = entry
+    similar = {_fold(name): name for name in names if name not in assigned}
     further = list[str]()
-    for entry in extra:
-        if entry.is_folder and entry.name in board_names:
-            folders.append(entry.path)
-        elif entry.name.lower().endswith(".zip") and not entry.is_folder:
-            packed.append(entry.path)
-        else:
-            further.append(entry.path)
-    return [
-        *_listed("A folder in place of a file", folders, "put a file with this name there"),
-        *_listed("An archive inside of the submission", packed, "pack its files themselves"),
-        *_listed("Not files of this leaderboard", further, "servers refuse extra files"),
-    ]
-
-
-def _place_faults(entries: list[Entry]) -> list[str]:
-    """List the faults of entries that are in a folder, or that a desktop wrote."""
-    nested = list[str]()
-    from_desktop = list[str]()
     for entry in entries:
-        if entry.is_desktop_file:
-            from_desktop.append(entry.path)
-        elif entry.is_nested and not entry.is_folder:
-            nested.append(entry.path)
-    return [
-        *_listed("Inside a folder", nested, "pack the files themselves, at the top level"),
-        *_listed("Written by the desktop", from_desktop, "remove them; on macOS, pack with zip -X"),
-    ]
-
-
-def _listed(fault: str, paths: list[str], advice: str) -> list[str]:
-    names = [quoted(path) for path in paths]
-    return [f"{fault}: {some_names(names, 3)}; {advice}."] if names else []
+        if entry.name not in names:
+            meant = similar.pop(_fold(entry.name), None)
+            if meant is None:
+                further.append(entry.path)
+            else:
+                assigned[meant] = entry
+                faults.append(f"{quoted(entry.name)} must be called exactly {meant}; it is checked as that file.")
+    nested = [entry.path for entry in assigned.values() if entry.name != entry.path]
+    missing = [name for name in names if name not in assigned]
+    if missing:
+        what = f"{some_names(missing)} {'is' if len(missing) == 1 else 'are'} missing; every file must be there."
+        faults.append(what if entries else f"{archive} holds no files: {what}")
+    places = {
+        "Inside a folder": (nested, "pack the files themselves, at the top level"),
+        "In the archive already": (repeated, "each file must be there once"),
+        "Not files of this leaderboard": (further, "servers refuse extra files (on macOS, pack with zip -X)"),
+    }
+    for fault, (paths, advice) in places.items():
+        if paths:
+            faults.append(f"{fault}: {some_names(map(quoted, paths), 3)}; {advice}.")
+    return assigned, faults
 
 
 def _fold(name: str) -> str:
-    """Ignore case and punctuation of a file's name."""
-    return re.sub(r"[^a-z0-9]", "", name.casefold())
+    """Ignore case and punctuation of a file's name, but for dots: macOS writes ._NAME beside NAME."""
+    return re.sub(r"[^a-z0-9.]", "", name.casefold())

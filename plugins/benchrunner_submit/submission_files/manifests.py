@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner import RequestError, quoted, read_json_object, some_names
 from benchrunner.engine import decoding
-from benchrunner_submit.submission_files.archives import MAX_BYTES, MAX_FILES
 
 FORMAT = 2
 """Version of the manifest's format."""
@@ -149,15 +147,12 @@ def archive_digest(path: Path) -> str:
     if not path.is_dir():
         return _file_digest(path)
     whole = hashlib.sha256()
-    for file in sorted(islice(path.iterdir(), MAX_FILES)):
+    for file in sorted(path.iterdir()):
         content = _file_digest(file) if file.is_file() else "no file"
         whole.update(f"{file.name}\0{content}\0".encode())
     return whole.hexdigest()
 
 
 def _file_digest(path: Path) -> str:
-    """Compute the SHA-256 of a file's bytes. What is too large for a submission is not read and has no digest."""
-    if path.stat().st_size > MAX_BYTES:
-        return "too large"
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -27,32 +27,17 @@ def write_answers(
     answers: Mapping[Pair, Answers],
     path: Path,
     *,
-    counts: Mapping[str, int] | None = None,
+    counts: Mapping[str, int] = MappingProxyType({}),
+    missing: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
     """Write the archive or folder that a board takes, and its manifest. Returns the path that was written.
 
     Raises a `RequestError` that lists everything that is missing or wrong. `counts` replaces the official row counts
-    of the files that it names, for demo data. The manifest has these counts; `find_faults` expects the official ones
-    unless the manifest is given.
+    of the files that it names, for demo data. The manifest has these counts; `findings` expects the official ones
+    unless the manifest is given. `missing` are the files that were left out, with the reasons.
     """
     path = submission_path(board, path)
-    write_with_manifest(board, answers, path, counts=counts)
-    return path
-
-
-def write_with_manifest(
-    board: Leaderboard,
-    answers: Mapping[Pair, Answers],
-    path: Path,
-    *,
-    counts: Mapping[str, int] | None = None,
-    missing: Mapping[str, str] = MappingProxyType({}),
-) -> Manifest:
-    """Write the archive or folder at the path that `submission_path` chose, and its manifest; return the manifest.
-
-    `missing` are the files that were left out, with the reasons.
-    """
-    files = _contents(board, answers, counts or {})
+    files = _contents(board, answers, counts)
     try:
         manifest_path(path).unlink(missing_ok=True)  # the manifest of an earlier archive must not stay beside this one
         if board.is_folder:
@@ -65,7 +50,7 @@ def write_with_manifest(
         write_json(manifest_path(path), manifest.content())
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}.") from None
-    return manifest
+    return path
 
 
 def _fill(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -22,9 +22,9 @@ from benchrunner.results import (
 from benchrunner_submit.board_file import Pair
 from benchrunner_submit.file_kinds.file_kind import Answers
 from benchrunner_submit.leaderboard import Leaderboard
-from benchrunner_submit.submission_files.checking import find_faults, find_remarks
-from benchrunner_submit.submission_files.manifests import Manifest
-from benchrunner_submit.submission_files.writing import submission_path, write_with_manifest
+from benchrunner_submit.submission_files.checking import findings
+from benchrunner_submit.submission_files.manifests import Manifest, read_manifest
+from benchrunner_submit.submission_files.writing import submission_path, write_answers
 from benchrunner_submit.submissions import gaps
 from benchrunner_submit.submissions.submission_answers import (
     answers,
@@ -50,9 +50,9 @@ class Submission:
     manifest: Manifest
     """Where each file came from."""
     faults: tuple[str, ...]
-    """Result of `find_faults`: empty if the leaderboard would accept the submission."""
+    """Every fault; empty if the leaderboard would accept the submission."""
     remarks: tuple[str, ...]
-    """Result of `find_remarks` without faults: what makes the submission doubtful."""
+    """What makes a submission without faults doubtful."""
     result: Result | None = None
     """The study whose selected fits answer; None if finished runs or the majority answer."""
 
@@ -120,10 +120,10 @@ def write_submission(
     tables = {pair: value.table for pair, value in values.items() if value.table is not None}
     is_official = runner.workspace.settings.official_counts
     counts = {} if is_official else {file.name: len(values[file.pair].values) for file in part.files}
-    manifest = write_with_manifest(part, values, path, counts=counts, missing=settled.left_out)
-    faults = tuple(find_faults(part, path, manifest=None if is_official else manifest, tables=tables))
-    remarks = () if faults else tuple(find_remarks(part, path, manifest))
-    return Submission(board, path, manifest, faults, remarks, result)
+    path = write_answers(part, values, path, counts=counts, missing=settled.left_out)
+    manifest = read_manifest(path)
+    found = findings(part, path, manifest=None if is_official else manifest, tables=tables)
+    return Submission(board, path, manifest, tuple(found.faults), tuple(found.remarks), result)
 
 
 def _with_dev(value: Answers, dev: Mapping[str, float], options: StudyOptions) -> Answers:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import DataNotFound, RequestError, Settings, UnknownName, Workspace
+from benchrunner import DataError, DataNotFound, RequestError, Rows, Settings, Task, UnknownName, Workspace
 from benchrunner.results import Plugins
 from benchrunner_submit.board_file import Pair
 from benchrunner_submit.leaderboard import Leaderboard
-from benchrunner_submit.prediction_files import rows_of
-from benchrunner_submit.submission_files.checking import detect, find_faults, find_remarks, held_files, unchecked
-from benchrunner_submit.submission_files.manifests import find_manifest, read_manifest
+from benchrunner_submit.submission_files.checking import detect, findings, held_files
+from benchrunner_submit.submission_files.manifests import read_manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,15 +71,15 @@ def check_submission(
         tables = _gold_table(board, pairs, gold, plugins)
     elif data is not None:
         tables, not_found = _found_tables(pairs, data, plugins)
-    faults = tuple(find_faults(board, path, manifest=manifest, tables=tables))
+    found = findings(board, path, manifest=manifest, tables=tables)
     return CheckedSubmission(
         board,
         path,
-        faults=faults,
-        unchecked=tuple(unchecked(board, path, tables=tables)),
+        faults=tuple(found.faults),
+        unchecked=tuple(found.unchecked),
         not_found=tuple(not_found),
         official_counts=manifest is None or manifest.has_official_counts,
-        remarks=() if faults else tuple(find_remarks(board, path, find_manifest(path))),
+        remarks=tuple(found.remarks),
     )
 
 
@@ -95,6 +94,21 @@ def _gold_table(board: Leaderboard, pairs: Sequence[Pair], gold: Path, plugins: 
         )
     name, split = pairs[0]
     return {pairs[0]: rows_of(plugins.tasks.find(name), split, gold, _offline(None)).table}
+
+
+def rows_of(task: Task, split: str, path: Path, workspace: Workspace) -> Rows:
+    """Read the rows of a split from a file in the task's own layout, wherever the file lies."""
+    if not path.is_file():
+        reason = "this is a folder, not a file" if path.is_dir() else "there is no such file"
+        raise RequestError(f"--gold {path}: {reason}.")
+    moved = (source.at(path) for source in task.splits[split].sources)
+    source = next((source for source in moved if source is not None), None)
+    if source is None:
+        raise RequestError(f"{task.name} has no file layout for its split {split}; leave --gold out.")
+    rows = source.read(workspace)
+    if not len(rows):
+        raise DataError(f"{path}: no rows.")
+    return task.checked(rows, workspace, labelled=task.splits[split].role != "test")
 
 
 def _found_tables(pairs: Iterable[Pair], data: Path, plugins: Plugins) -> tuple[dict[Pair, pa.Table], list[str]]:

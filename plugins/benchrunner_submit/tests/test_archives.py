@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from benchrunner.errors import RequestError
-from benchrunner_submit.submission_files.checking import detect, find_faults
+from benchrunner_submit.submission_files.checking import detect, findings
 from mood_boards import BOARD, FILES, zipped
 
 
 def test_a_plain_folder_of_files_is_checked_like_an_archive(tmp_path: Path) -> None:
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
-    assert find_faults(BOARD, tmp_path) == []
+    assert findings(BOARD, tmp_path).faults == []
     (tmp_path / "Mood.tsv").unlink()
     (tmp_path / "notes").mkdir()
-    assert find_faults(BOARD, tmp_path) == [
+    assert findings(BOARD, tmp_path).faults == [
         "Mood.tsv is missing; every file must be there.",
-        "Not files of this leaderboard: 'notes/'; servers refuse extra files.",
+        "Not files of this leaderboard: 'notes/'; servers refuse extra files (on macOS, pack with zip -X).",
     ]
 
 
@@ -30,7 +30,10 @@ ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
         {name: content for name, content in FILES.items() if name != "Mood.tsv"},
         "Mood.tsv is missing; every file must be there.",
     ),
-    "extra": (FILES | {"log.txt": b"x"}, "Not files of this leaderboard: 'log.txt'; servers refuse extra files."),
+    "extra": (
+        FILES | {"log.txt": b"x"},
+        "Not files of this leaderboard: 'log.txt'; servers refuse extra files (on macOS, pack with zip -X).",
+    ),
     "case": ({name.replace("Mood", "mood"): content for name, content in FILES.items()}, "'mood.tsv' must be called"),
     "hyphen": ({name.replace("-", ""): content for name, content in FILES.items()}, "'Verdict.tsv' must be called"),
     "folder": ({f"moods/{name}": content for name, content in FILES.items()}, "Inside a folder: 'moods/Mood.tsv"),
@@ -40,28 +43,34 @@ ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
     ),
     "macOS": (
         FILES | {"__MACOSX/._Mood.tsv": b"x", ".DS_Store": b"x"},
-        "Written by the desktop: '__MACOSX/._Mood.tsv', '.DS_Store'; remove them; on macOS, pack with zip -X.",
+        "Not files of this leaderboard: '__MACOSX/._Mood.tsv', '.DS_Store'; servers refuse extra files (on macOS, pack",
     ),
-    "nothing": ({}, "other.zip holds no files: Mood.tsv, Ver-dict.tsv and Warmth.tsv are missing; every file must be"),
-    "archive inside": (FILES | {"more.zip": b"PK"}, "An archive inside of the submission: 'more.zip'; pack its files"),
-    "folder of a file's name": (
-        {name: content for name, content in FILES.items() if name != "Mood.tsv"} | {"Mood.tsv/": b""},
-        "A folder in place of a file: 'Mood.tsv/'; put a file with this name there.",
+    "nothing": ({}, "other.zip holds no files: Mood.tsv, Ver-dict.tsv, Warmth.tsv are missing; every file must be"),
+    "empty folder": (
+        FILES | {"notes/": b""},
+        "Not files of this leaderboard: 'notes/'; servers refuse extra files (on macOS, pack with zip -X).",
     ),
-    "empty folder": (FILES | {"notes/": b""}, "Not files of this leaderboard: 'notes/'; servers refuse extra files."),
 }
 
 
 @pytest.mark.parametrize(("files", "message"), ARCHIVES.values(), ids=ARCHIVES)
 def test_a_fault_of_an_archive_is_reported(tmp_path: Path, files: dict[str, bytes], message: str) -> None:
-    [fault] = find_faults(BOARD, zipped(tmp_path, files))
+    [fault] = findings(BOARD, zipped(tmp_path, files)).faults
     assert fault.startswith(message)
+
+
+def test_a_folder_in_place_of_a_file_is_no_file(tmp_path: Path) -> None:
+    files = {name: content for name, content in FILES.items() if name != "Mood.tsv"}
+    assert findings(BOARD, zipped(tmp_path, files | {"Mood.tsv/": b""})).faults == [
+        "Mood.tsv is missing; every file must be there.",
+        "Not files of this leaderboard: 'Mood.tsv/'; servers refuse extra files (on macOS, pack with zip -X).",
+    ]
 
 
 def test_misplaced_and_misnamed_files_are_checked_too(tmp_path: Path) -> None:
     files = {"moods/mood.tsv": FILES["Mood.tsv"].replace(b"0\t0", b"0\tsad"), **FILES}
     del files["Mood.tsv"]
-    problems = find_faults(BOARD, zipped(tmp_path, files))
+    problems = findings(BOARD, zipped(tmp_path, files)).faults
     assert "Mood.tsv:2: found 'sad'; expected 0 or 1: write 0 for sad." in problems
     assert len(problems) == 3
 
@@ -71,19 +80,19 @@ def test_a_file_that_is_there_twice_is_a_fault(tmp_path: Path) -> None:
     path = zipped(tmp_path, FILES)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("Mood.tsv", b"another")
-    assert find_faults(BOARD, path)[0] == "Mood.tsv is in the archive 2 times; it must be there once."
+    assert findings(BOARD, path).faults[0] == "In the archive already: 'Mood.tsv'; each file must be there once."
 
 
 @pytest.mark.parametrize("name", ["moods.zip", "moods.tar.gz", "moods.7z"])
 def test_a_file_that_is_no_zip_archive_is_a_fault(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(FILES["Mood.tsv"])
-    assert find_faults(BOARD, path) == [f"{name} is not a zip archive, or is damaged; pack the files again."]
+    assert findings(BOARD, path).faults == [f"{name} cannot be read (File is not a zip file); write or pack it again."]
 
 
 def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"There is no file or folder .*none.zip"):
-        find_faults(BOARD, tmp_path / "none.zip")
+        findings(BOARD, tmp_path / "none.zip")
 
 
 def test_an_encrypted_file_is_a_fault(tmp_path: Path) -> None:
@@ -92,7 +101,8 @@ def test_an_encrypted_file_is_a_fault(tmp_path: Path) -> None:
     at = content.index(b"PK\x01\x02")  # the first entry of the central directory; its flags stand 8 bytes on
     content[at + 8] |= 1
     path.write_bytes(content)
-    assert find_faults(BOARD, path) == ["Mood.tsv is encrypted; pack the files without a password."]
+    (fault,) = findings(BOARD, path).faults
+    assert fault.startswith("Mood.tsv cannot be read (") and "is encrypted, password required for extraction" in fault
 
 
 def test_a_rare_compression_method_is_a_fault(tmp_path: Path) -> None:
@@ -100,7 +110,7 @@ def test_a_rare_compression_method_is_a_fault(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
         for name, content in FILES.items():
             archive.writestr(name, content)
-    assert find_faults(BOARD, path)[0] == (
+    assert findings(BOARD, path).faults[0] == (
         "Mood.tsv is compressed by a method that servers seldom read; pack the file with the method 'deflate'."
     )
 
@@ -108,8 +118,8 @@ def test_a_rare_compression_method_is_a_fault(tmp_path: Path) -> None:
 def test_a_damaged_member_is_a_fault(tmp_path: Path) -> None:
     path = zipped(tmp_path, FILES)
     path.write_bytes(path.read_bytes().replace(b"prediction", b"predictiom", 1))
-    (problem,) = find_faults(BOARD, path)
-    assert problem.startswith("Mood.tsv is damaged (Bad CRC-32")
+    (problem,) = findings(BOARD, path).faults
+    assert problem.startswith("Mood.tsv cannot be read (Bad CRC-32")
 
 
 def test_of_a_member_that_is_too_large_only_the_limit_is_read(tmp_path: Path) -> None:
@@ -117,7 +127,7 @@ def test_of_a_member_that_is_too_large_only_the_limit_is_read(tmp_path: Path) ->
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in FILES.items():
             archive.writestr(name, content if name != "Mood.tsv" else b"0" * 2**24)
-    (problem,) = find_faults(BOARD, path)
+    (problem,) = findings(BOARD, path).faults
     assert problem == "Mood.tsv is larger than 1,048,832 bytes, more than its rows can need; it may be another file."
 
 
@@ -127,7 +137,7 @@ def test_an_archive_with_false_sizes_is_a_fault(tmp_path: Path) -> None:
     at = content.index(b"PK\x01\x02")
     content[at + 20 : at + 28] = struct.pack("<II", 2**31, 2**31)  # compressed and plain size of the first entry
     path.write_bytes(content)
-    (problem,) = find_faults(BOARD, path)
+    (problem,) = findings(BOARD, path).faults
     assert problem.startswith("Mood.tsv is larger than ")
 
 
@@ -139,9 +149,9 @@ def test_a_named_pipe_is_not_read(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     (tmp_path / "Mood.tsv").unlink()
     os.mkfifo(tmp_path / "Mood.tsv")
-    assert find_faults(BOARD, tmp_path) == ["Mood.tsv is not a plain file."]
+    assert findings(BOARD, tmp_path).faults == ["Mood.tsv is not a plain file."]
     with pytest.raises(RequestError, match=r"Mood\.tsv is not a plain file or folder"):
-        find_faults(BOARD, tmp_path / "Mood.tsv")
+        findings(BOARD, tmp_path / "Mood.tsv")
 
 
 # Finding the board of an archive

@@ -10,7 +10,7 @@ from benchrunner_submit.file_kinds.columns_file import Columns
 from file_kinds import COLUMNS, QUESTIONS, SENTENCES, TAGGED, TEXTS, columns
 
 OTHER_ROWS: dict[str, tuple[FileKind, str, pa.Table, str]] = {
-    "a strange id": (TEXTS, '{"q1": "a", "q2": "b", "q4": "c"}', QUESTIONS, "x: no answer to 'q3'; every id of the"),
+    "a strange id": (TEXTS, '{"q1": "a", "q2": "b", "q4": "c"}', QUESTIONS, "x, id 'q4': found 'q4'; no row has"),
     "another word": (TAGGED, columns("He PRP", "She PRP"), SENTENCES, "x: line 8: found the word 'She', where the"),
     "a word too few": (
         TAGGED,
@@ -53,8 +53,9 @@ def test_answers_to_other_rows_are_faults_if_the_rows_are_given(
 def test_unknown_ids_are_reported_beside_missing_ids() -> None:
     content = json.dumps({f"p{number}": "" for number in range(1, 8)})
     assert TEXTS.check("x", content.encode(), 7, table=QUESTIONS) == [
-        "x: no answer to 'q1', 'q2', 'q3'; every id of the rows must be there.",
-        "x: no row has the id 'p1', 'p2', 'p3' and 4 more; these may be answers to other rows.",
+        "x, id 'p1': found 'p1'; no row has this id; this may be an answer to other rows. "
+        "Also id 'p2' ('p2'), id 'p3' ('p3'): 7 ids in all.",
+        "x: no answer to q1, q2, q3; every id of the rows must be there.",
     ]
 
 

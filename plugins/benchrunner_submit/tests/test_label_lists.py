@@ -34,9 +34,9 @@ def test_other_files_hold_joined_texts() -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("g", "m.json, id 'x': found '\"g\"'; expected a list of labels, each in quotes."),
-        (["g", 1], "m.json, id 'x': found 'a list'; expected a list of labels, each in quotes."),
-        ({"g": 1}, "m.json, id 'x': found 'an object'; expected a list of labels, each in quotes."),
+        ("g", "m.json, id 'x': found '\"g\"'; expected a list of labels."),
+        (["g", 1], "m.json, id 'x': found 'a list'; expected a text, in quotes."),
+        ({"g": 1}, "m.json, id 'x': found 'an object'; expected a list of labels."),
         (["g", "g"], "m.json, id 'x': found 'a list'; a label is there twice; each may be there once."),
         (["glad"], "m.json, id 'x': found 'a list'; expected g or s: write g for glad."),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 from benchrunner.errors import RequestError
 from benchrunner_submit import Answers
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import findings
 from benchrunner_submit.submission_files.manifests import manifest_path, read_manifest
 from benchrunner_submit.submission_files.writing import write_answers
 from mood_boards import BOARD, FILES, answers, zipped
@@ -27,7 +27,7 @@ def test_the_manifest_says_where_each_file_comes_from(tmp_path: Path) -> None:
     assert manifest.filled == (warmth,) and warmth.filled == "no fit of mine/warmth"
     assert manifest.has_official_counts and manifest.board == "moods"
     assert json.loads(manifest_path(path).read_text())["official_counts"] is True
-    assert find_faults(BOARD, path, manifest=manifest) == []
+    assert findings(BOARD, path, manifest=manifest).faults == []
 
 
 def demo(tmp_path: Path) -> Path:
@@ -36,27 +36,27 @@ def demo(tmp_path: Path) -> Path:
 
 def test_a_demo_archive_never_passes_as_an_official_one(tmp_path: Path) -> None:
     path = demo(tmp_path)
-    assert find_faults(BOARD, path)[0] == "Mood.tsv: 1 row, expected 4."
+    assert findings(BOARD, path).faults[0] == "Mood.tsv: 1 answer, expected 4."
     assert not read_manifest(path).has_official_counts
 
 
 def test_a_demo_archive_passes_with_its_own_manifest(tmp_path: Path) -> None:
     path = demo(tmp_path)
-    assert find_faults(BOARD, path, manifest=read_manifest(path)) == []
+    assert findings(BOARD, path, manifest=read_manifest(path)).faults == []
 
 
 def test_a_changed_archive_fails_with_its_manifest(tmp_path: Path) -> None:
     path = demo(tmp_path)
     manifest = read_manifest(path)
     zipped(tmp_path, FILES).replace(path)
-    assert find_faults(BOARD, path, manifest=manifest)[0] == (
+    assert findings(BOARD, path, manifest=manifest).faults[0] == (
         "moods.zip has changed since its manifest was written; write it again."
     )
 
 
 def test_the_manifest_of_another_board_is_a_fault(tmp_path: Path) -> None:
     path = write_answers(BOARD, answers(), tmp_path)
-    problems = find_faults(replace(BOARD, name="other"), path, manifest=read_manifest(path))
+    problems = findings(replace(BOARD, name="other"), path, manifest=read_manifest(path)).faults
     assert problems == ["The manifest describes an archive for moods, not for other."]
 
 

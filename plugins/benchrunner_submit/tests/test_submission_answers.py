@@ -11,7 +11,7 @@ from benchrunner.studies.comparison.formats import as_table
 from benchrunner_kinds import Span
 from benchrunner_kit.testing import tiny_family
 from benchrunner_submit import BoardFile, JsonMap, Leaderboard, write_submission
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import findings
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_submit.submission_files.writing import write_answers
 from benchrunner_submit.submissions import submission_answers
@@ -42,7 +42,7 @@ def test_compare_and_submit_from_python(tmp_path: Path) -> None:
     assert all(name in "".join(lines(as_table(result), 100)) for name in result.study.names)
     collected = answers(board(), submission_answers.selected(board(), result.cells, made), {}, made)
     archive = write_answers(board(), collected, tmp_path)
-    assert find_faults(board(), archive) == []
+    assert findings(board(), archive).faults == []
     (origin,) = read_manifest(archive).files
     assert (origin.fit, origin.method, origin.rows) == (selected_fit(first).id, "finetune", 20)
 

@@ -9,7 +9,9 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.engine import decoding
 from benchrunner.results import Computing, Runner, StudyOptions
-from benchrunner_submit import check_submission, score_file, write_submission
+from benchrunner_audit.audit import audit_files
+from benchrunner_audit.question import question_of_task
+from benchrunner_submit import check_submission, write_submission
 from command_line import Shell
 
 
@@ -68,9 +70,10 @@ def test_check_finds_what_python_finds(shell: Shell) -> None:
 def test_audit_prints_the_scores_that_python_computes(shell: Shell) -> None:
     Path("answers.txt").write_text("glad\n" * 24)
     task = shell.plugins.tasks.find("mood")
-    scored = score_file(task, Path("answers.txt"), runner(shell))
+    [scored] = audit_files([Path("answers.txt")], question_of_task(task, None, runner(shell))).files
     (printed,) = shell.json("audit", "answers.txt", "--task", "mood", "--data", "data")["files"]
     assert printed["scores"] == same_json(scored.scores)
-    by_gold = score_file(task, Path("answers.txt"), runner(shell), gold=Path("data/mood/dev.tsv"))
+    asked = question_of_task(task, None, runner(shell), gold=Path("data/mood/dev.tsv"))
+    [by_gold] = audit_files([Path("answers.txt")], asked).files
     out = shell.done("audit", "answers.txt", "--task", "mood", "--gold", "data/mood/dev.tsv")
     assert out == f"{by_gold.text}\nflags: C1 constant predictions\n"

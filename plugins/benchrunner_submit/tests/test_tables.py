@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from benchrunner_submit import Answers
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import findings
 from mood_boards import BOARD, FILES, LABELS, MOOD, NUMBERS, VERDICT, VERDICTS, WARMTH, zipped
 
 
@@ -18,18 +18,27 @@ def mood(content: str | bytes) -> dict[str, bytes]:
 
 
 CONTENTS: dict[str, tuple[str | bytes, str]] = {
-    "empty": ("", "Mood.tsv: the file is empty; a header and one line for each row were expected."),
-    "header alone": ("index\tprediction\n", "Mood.tsv: 0 rows, expected 4."),
-    "wrong header": ("id\tlabel\n0\t0\n1\t1\n2\t1\n3\t0\n", "Mood.tsv: line 1: wrong header: expected"),
-    "no header": ("0\t0\n1\t1\n2\t1\n3\t0\n", "Mood.tsv: line 1: there is no header line: expected"),
+    "empty": ("", "Mood.tsv: the file is empty; an answer to each row was expected."),
+    "header alone": ("index\tprediction\n", "Mood.tsv: 0 answers, expected 4."),
+    "wrong header": ("id\tlabel\n0\t0\n1\t1\n2\t1\n3\t0\n", "Mood.tsv: line 1: expected the header"),
+    "no header": ("0\t0\n1\t1\n2\t1\n3\t0\n", "Mood.tsv: line 1: expected the header"),
     "commas": ("index\tprediction\n0,0\n1,1\n2,1\n3,0\n", "Mood.tsv:2: found '0,0'; expected 2 columns, separated by"),
     "three columns": ("index\tprediction\n0\t0\n1\t1\tx\n2\t1\n3\t0\n", "Mood.tsv:3: found '1\\t1\\tx'; expected 2"),
-    "too few": ("index\tprediction\n0\t0\n1\t1\n2\t1\n", "Mood.tsv: 3 rows, expected 4."),
-    "missing index": ("index\tprediction\n0\t0\n1\t1\n2\t1\n", "Mood.tsv: no row with index 3; each index must be"),
-    "known other count": ("index\tprediction\n0\t0\n1\t1\n", "Mood.tsv: 2 rows (the rows of last year), expected 4."),
-    "too many": ("index\tprediction\n0\t0\n1\t1\n2\t1\n3\t0\n4\t0\n", "Mood.tsv:6: found '4'; expected an index from"),
+    "too few": ("index\tprediction\n0\t0\n1\t1\n2\t1\n", "Mood.tsv: 3 answers, expected 4."),
+    "missing index": (
+        "index\tprediction\n0\t0\n1\t1\n2\t1\n",
+        "Mood.tsv: no answer to 3; every id of the rows must be",
+    ),
+    "known other count": (
+        "index\tprediction\n0\t0\n1\t1\n",
+        "Mood.tsv: 2 answers (the rows of last year), expected 4.",
+    ),
+    "too many": (
+        "index\tprediction\n0\t0\n1\t1\n2\t1\n3\t0\n4\t0\n",
+        "Mood.tsv:6: found '4'; no row has this id; this",
+    ),
     "order": ("index\tprediction\n0\t0\n2\t1\n1\t1\n3\t0\n", "Mood.tsv:4: found '1'; out of order: rows must be in"),
-    "twice": ("index\tprediction\n0\t0\n1\t1\n1\t1\n3\t0\n", "Mood.tsv:4: found '1'; an earlier line has this index"),
+    "twice": ("index\tprediction\n0\t0\n1\t1\n1\t1\n3\t0\n", "Mood.tsv:4: found '1'; this id is there already; each"),
     "from one": ("index\tprediction\n1\t0\n2\t1\n3\t1\n4\t0\n", "Mood.tsv: the index counts from 1 to 4; it must"),
     "decimal index": ("index\tprediction\n0.0\t0\n1\t1\n2\t1\n3\t0\n", "Mood.tsv:2: found '0.0'; expected an index"),
     "endless index": (
@@ -70,7 +79,7 @@ SEVERAL = (
 @pytest.mark.parametrize("name", CONTENTS)
 def test_a_fault_is_reported_with_its_line(name: str, tmp_path: Path) -> None:
     content, message = CONTENTS[name]
-    faults = find_faults(BOARD, zipped(tmp_path, mood(content)))
+    faults = findings(BOARD, zipped(tmp_path, mood(content))).faults
     assert any(fault.startswith(message) for fault in faults)
     assert all(fault.startswith("Mood.tsv") for fault in faults)
     assert len(faults) == 1 or name in SEVERAL
@@ -88,7 +97,7 @@ def test_a_fault_is_reported_with_its_line(name: str, tmp_path: Path) -> None:
 )
 def test_a_misspelled_label_gets_advice(tmp_path: Path, text: str, message: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\tyes\n2\tyes\n".encode()
-    (problem,) = find_faults(BOARD, zipped(tmp_path, {**FILES, "Ver-dict.tsv": content}))
+    (problem,) = findings(BOARD, zipped(tmp_path, {**FILES, "Ver-dict.tsv": content})).faults
     assert problem.startswith(f"Ver-dict.tsv:2: found {text!r}; {message}")
 
 
@@ -106,20 +115,20 @@ def test_a_misspelled_label_gets_advice(tmp_path: Path, text: str, message: str)
 )
 def test_a_text_that_is_no_number_in_the_range_is_a_fault(tmp_path: Path, text: str, message: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\t0\n2\t5\n".encode()
-    problems = find_faults(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content}))
+    problems = findings(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content})).faults
     assert problems == [f"Warmth.tsv:2: found {text!r}; {message}"]
 
 
 @pytest.mark.parametrize("text", ["3", "2.4567891", "5.0", "1e-3", "+1", "-0", ".5", "2."])
 def test_numbers_may_have_any_decimals(tmp_path: Path, text: str) -> None:
     content = f"index\tprediction\n0\t{text}\n1\t0\n2\t5".encode()
-    assert find_faults(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content})) == []
+    assert findings(BOARD, zipped(tmp_path, {**FILES, "Warmth.tsv": content})).faults == []
 
 
 def test_a_fault_of_thousands_of_lines_is_one_sentence(tmp_path: Path) -> None:
     board = replace(BOARD, files=(replace(BOARD.files[0], rows=5000),))
     content = "index\tprediction\n" + "".join(f"{index}\tglad\n" for index in range(5000))
-    assert find_faults(board, zipped(tmp_path, {"Mood.tsv": content.encode()})) == [
+    assert findings(board, zipped(tmp_path, {"Mood.tsv": content.encode()})).faults == [
         "Mood.tsv:2: found 'glad'; expected 0 or 1: write 1 for glad. "
         "Also line 3 ('glad'), line 4 ('glad'): 5,000 lines in all."
     ]
@@ -127,7 +136,7 @@ def test_a_fault_of_thousands_of_lines_is_one_sentence(tmp_path: Path) -> None:
 
 def test_shown_content_is_escaped_and_shortened(tmp_path: Path) -> None:
     content = f"index\tprediction\n0\t\x1b[31m{'x' * 500}\n1\t1\n2\t1\n3\t0\n"
-    (problem,) = find_faults(BOARD, zipped(tmp_path, mood(content)))
+    (problem,) = findings(BOARD, zipped(tmp_path, mood(content))).faults
     assert "\x1b" not in problem and len(problem) < 120
 
 

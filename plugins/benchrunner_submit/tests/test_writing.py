@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from benchrunner.errors import PluginError, RequestError
 from benchrunner.io.messages import Faults
 from benchrunner_submit import Answers, ExpectedRows, FileKind
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import findings
 from benchrunner_submit.submission_files.manifests import manifest_path
 from benchrunner_submit.submission_files.writing import write_answers
 from mood_boards import BOARD, FILES, LABELS, NUMBERS, VERDICTS, answers
@@ -22,7 +23,7 @@ def test_answers_become_the_files_of_the_board(tmp_path: Path) -> None:
     path = write_answers(BOARD, answers(), tmp_path / "moods.zip")
     with zipfile.ZipFile(path) as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == FILES
-    assert find_faults(BOARD, path) == []
+    assert findings(BOARD, path).faults == []
 
 
 def test_equal_answers_give_equal_bytes(tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_an_answer_that_is_not_finite_is_refused(tmp_path: Path) -> None:
 
 def test_answers_of_other_tasks_are_ignored(tmp_path: Path) -> None:
     path = write_answers(BOARD, answers() | {("mine/other", "test"): Answers(["x"])}, tmp_path)
-    assert find_faults(BOARD, path) == []
+    assert findings(BOARD, path).faults == []
 
 
 def test_a_refused_submission_keeps_the_last_one_unchanged(tmp_path: Path) -> None:
@@ -79,8 +80,8 @@ def test_a_kind_that_fails_its_own_check_writes_nothing(tmp_path: Path) -> None:
         def write(self, name: str, answers: Answers) -> bytes:
             return b"?"
 
-        def find_faults(self, content: bytes, expected: ExpectedRows, faults: Faults) -> None:
-            faults.say("nothing is ever right")
+        def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
+            raise ValueError("nothing is ever right")
 
     board = replace(BOARD, files=(replace(BOARD.files[0], kind=Odd()),))
     with pytest.raises(PluginError, match=r"does not pass its own check: Mood.tsv: nothing is ever right"):
@@ -96,13 +97,13 @@ def test_a_written_submission_always_passes_the_check(
     sizes = zip(BOARD.files, (len(moods), len(verdicts), len(numbers)), strict=True)
     board = replace(BOARD, files=tuple(replace(file, rows=rows) for file, rows in sizes))
     path = write_answers(board, answers(mood=moods, verdict=verdicts, warmth=numbers), tmp_path_factory.mktemp("clean"))
-    assert find_faults(board, path) == []
+    assert findings(board, path).faults == []
 
 
 def test_writing_and_checking_import_no_heavy_library() -> None:
     program = (
         "import sys, benchrunner_submit.submission_files.writing, benchrunner_submit.submission_files.checking; "
-        "import benchrunner_submit.prediction_files; "
+        "import benchrunner_submit.submissions.submission_check; "
         "print(sorted(set(sys.modules) & set(sys.argv[1:])))"
     )
     heavy = ["torch", "numpy", "pyarrow", "sklearn", "scipy", "datasets"]

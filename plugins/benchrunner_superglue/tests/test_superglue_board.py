@@ -19,7 +19,7 @@ from benchrunner.results import discover
 from benchrunner.workspace import Settings
 from benchrunner_leaderboards import register_leaderboards
 from benchrunner_submit import Answers, check_submission, write_answers
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import findings
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_superglue import register_tasks
 from benchrunner_superglue.multirc_file import MultiRcFile
@@ -58,7 +58,7 @@ def test_a_submission_is_written_and_valid(answers: Mapping[tuple[str, str], Ans
     counts = {file.name: len(answers[file.pair].values) for file in BOARD.files}
     path = write_answers(BOARD, answers, tmp_path / "superglue.zip", counts=counts)
     tables = {pair: given.table for pair, given in answers.items() if given.table is not None}
-    assert find_faults(BOARD, path, manifest=read_manifest(path), tables=tables) == []
+    assert findings(BOARD, path, manifest=read_manifest(path), tables=tables).faults == []
     with zipfile.ZipFile(path) as archive:
         first = {name: json.loads(archive.read(name).split(b"\n")[0]) for name in archive.namelist()}
     assert set(first) == {file.name for file in BOARD.files} and len(first) == 10
@@ -90,8 +90,12 @@ def test_the_file_of_multirc_is_nested_as_the_data() -> None:
     ("old", "new", "fault"),
     [
         ('"label": 1', '"label": "true"', "x:1: found '\"true\"'; expected the label 0 or 1."),
-        ('{"idx": 1, "label": 0}', '{"idx": 0, "label": 0}', "this answer is there already"),
-        ('{"idx": 1, "label": 0}', '{"idx": 9, "label": 0}', "no row has the id passage 3 question 5 answer 9"),
+        ('{"idx": 1, "label": 0}', '{"idx": 0, "label": 0}', "this id is there already"),
+        (
+            '{"idx": 1, "label": 0}',
+            '{"idx": 9, "label": 0}',
+            "found 'passage 3 question 5 answer 9'; no row has this id",
+        ),
         (', {"idx": 1, "label": 0}', "", "x: 3 answers, expected 4."),
         (', {"idx": 1, "label": 0}', "", "no answer to passage 3 question 5 answer 1"),
         (GOOD, "[1]", "expected an object such as "),

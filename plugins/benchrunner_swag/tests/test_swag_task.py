@@ -15,7 +15,7 @@ from benchrunner.tasks.row_sample import sample
 from benchrunner.workspace import Settings
 from benchrunner_kit.testing import check_task, tiny_family
 from benchrunner_submit.submission_files import writing
-from benchrunner_submit.submission_files.checking import find_faults
+from benchrunner_submit.submission_files.checking import findings
 from benchrunner_submit.submission_files.manifests import read_manifest
 from benchrunner_submit.submissions.submission_answers import answers, selected
 from benchrunner_swag import SWAG
@@ -93,8 +93,8 @@ def test_a_demo_submission_fails_only_the_official_row_counts(tmp_path: Path, pl
     study = compared(("tiny/words",), (SWAG,), Fitting(changes={"epochs": 1}))
     given = answers(board, selected(board, run_study(study, runner).cells, runner), {}, runner)
     path = writing.write_answers(board, given, tmp_path, counts={file.name: 60 for file in board.files})
-    assert find_faults(board, path, manifest=read_manifest(path)) == []
-    assert "predictions.csv: 60 lines, expected 20,005." in find_faults(board, path)
+    assert findings(board, path, manifest=read_manifest(path)).faults == []
+    assert "predictions.csv: 60 answers, expected 20,005." in findings(board, path).faults
     predicted = [int(line) for line in (path / "predictions.csv").read_text().splitlines()]
     rows = [line.split(",") for line in (path / "probabilities.csv").read_text().splitlines()]
     probabilities = [list(map(float, row)) for row in rows]

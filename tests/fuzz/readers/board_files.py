@@ -14,7 +14,7 @@ from benchrunner_submit import ExpectedRows, FileKind
 from benchrunner_submit.board_toml import read_leaderboard
 from benchrunner_submit.file_kinds.json_file import JsonLines
 from benchrunner_submit.file_kinds.spellings import Labels
-from benchrunner_submit.submission_files.checking import detect, find_faults, find_remarks
+from benchrunner_submit.submission_files.checking import detect, findings
 from benchrunner_submit.submission_files.manifests import (
     FileOrigin,
     Manifest,
@@ -54,9 +54,7 @@ def check_file(kind: FileKind, rows: int, table: pa.Table | None, path: Path) ->
     if len(content) > kind.max_bytes(rows):
         return []
     faults = Faults(path.name, kind.unit)
-    kind.find_faults(content, ExpectedRows(rows, {}, table), faults)
-    if not faults.sentences():
-        kind.answer_texts(content)
+    kind.answer_texts(content, ExpectedRows(rows, {}, table), faults)
     return faults.sentences()
 
 
@@ -69,7 +67,7 @@ def boards() -> Iterator[tuple[str, Reader]]:
     def of_manifest(path: Path) -> object:
         archive = path.with_suffix("")
         find_manifest(archive)
-        return find_faults(BOARD, archive, manifest=read_manifest(archive)) and None
+        return findings(BOARD, archive, manifest=read_manifest(archive)).faults and None
 
     zipped = archive(FILES)
     seeds = [json.dumps(manifest, indent=2).encode()]
@@ -83,7 +81,7 @@ def boards() -> Iterator[tuple[str, Reader]]:
             named=" ",
         ),
     )
-    yield "single file", Reader(lambda path: find_faults(BOARD, path), "Mood.tsv", [FILES["Mood.tsv"]])
+    yield "single file", Reader(lambda path: findings(BOARD, path).faults, "Mood.tsv", [FILES["Mood.tsv"]])
 
 
 def archive(files: dict[str, bytes]) -> bytes:
@@ -98,7 +96,4 @@ def archive(files: dict[str, bytes]) -> bytes:
 
 def of_archive(path: Path) -> list[str]:
     archive_digest(path)
-    faults = find_faults(detect([BOARD], path), path)
-    if not faults:
-        find_remarks(BOARD, path, None)
-    return faults
+    return list(findings(detect([BOARD], path), path).faults)

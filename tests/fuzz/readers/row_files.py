@@ -10,8 +10,9 @@ import pyarrow as pa
 from benchrunner import JsonTable, TextTable
 from benchrunner.data.rows import Rows
 from benchrunner.tasks.task import Task
+from benchrunner_audit.audit import audit_files
+from benchrunner_audit.question import Question
 from benchrunner_submit.own_questions.user_files import read_questions
-from benchrunner_submit.prediction_files import scores_of_file
 from inline import mood, pairs
 from readers.reader import NOWHERE, Reader
 
@@ -61,4 +62,9 @@ def predictions() -> Iterator[tuple[str, Reader]]:
     ):
         indexed = "index\tprediction\n" + "".join(f"{at}\t{answer}\n" for at, answer in enumerate(answers))
         seeds = [indexed.encode(), "".join(f"{answer}\n" for answer in answers).encode()]
-        yield f"predicted {name}", Reader(functools.partial(scores_of_file, task, rows), "answers.tsv", seeds)
+        question = Question(task.problem, {}, task, rows)
+        yield f"predicted {name}", Reader(functools.partial(faults_of_answers, question), "answers.tsv", seeds)
+
+
+def faults_of_answers(question: Question, path: Path) -> list[str]:
+    return [file.fault for file in audit_files([path], question).files if file.fault]

@@ -11,7 +11,7 @@ from benchrunner.data.sources import DataNotFound
 from benchrunner.results import Plugins, discover
 from benchrunner.tasks.task import Task
 from benchrunner.workspace import Settings
-from benchrunner_submit.prediction_files import rows_of
+from benchrunner_submit import rows_of
 from readers.reader import NOWHERE, Reader
 
 

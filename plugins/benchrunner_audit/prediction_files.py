@@ -1,4 +1,4 @@
-"""Read prediction files of any system, and score them against labelled rows with the task's own metrics."""
+"""Read the answers in prediction files of any system."""
 
 from __future__ import annotations
 
@@ -7,26 +7,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner import DataError, RequestError, Rows, Score, Task, Workspace, quoted, read_text
+from benchrunner import DataError, Task, quoted, read_text
 from benchrunner.engine import Problem
-from benchrunner_submit.leaderboard import Leaderboard
+from benchrunner_submit import Leaderboard
 
 _HEADER = ["index", "prediction"]
-
-
-def rows_of(task: Task, split: str, path: Path, workspace: Workspace) -> Rows:
-    """Read the rows of a split from a file in the task's own layout, wherever the file lies."""
-    if not path.is_file():
-        reason = "this is a folder, not a file" if path.is_dir() else "there is no such file"
-        raise RequestError(f"--gold {path}: {reason}.")
-    moved = (source.at(path) for source in task.splits[split].sources)
-    source = next((source for source in moved if source is not None), None)
-    if source is None:
-        raise RequestError(f"{task.name} has no file layout for its split {split}; leave --gold out.")
-    rows = source.read(workspace)
-    if not len(rows):
-        raise DataError(f"{path}: no rows.")
-    return task.checked(rows, workspace, labelled=task.splits[split].role != "test")
 
 
 def labels_by_text(task: Task, boards: Iterable[Leaderboard]) -> dict[str, str]:
@@ -48,30 +33,11 @@ def labels_by_text(task: Task, boards: Iterable[Leaderboard]) -> dict[str, str]:
     return {text: label for text, label in labels.items() if text not in ambiguous}
 
 
-def scores_of_file(
-    task: Task, rows: Rows, path: Path, *, spellings: Mapping[str, str] | None = None
-) -> dict[str, Score]:
-    """Compute each metric of the task for the answers in a file.
-
-    The file has the header `index<TAB>prediction` and the rows in any order, or one answer per line in the order of the
-    rows. Answers are written as the task's problem parses them, or as `spellings` says: text in the file -> label.
-    """
-    if task.problem.gold(rows.table) is None:
-        raise DataError(f"{rows.origin}: these rows have no labels, so nothing can be scored; choose a labelled split.")
-    answers = []
-    for line, text in read_lines(path, len(rows), of=f" of {rows.origin}"):
-        answers.append(parse_answer(path, line, text, task.problem, spellings or {}))
-    try:
-        return task.scores(rows.table, answers)
-    except DataError as error:  # an answer does not fit its row, for example too few tags for the words
-        raise DataError(f"{path}: {error}") from None
-
-
-def read_lines(path: Path, rows: int | None = None, *, of: str = "") -> list[tuple[int, str]]:
+def read_lines(path: Path, rows: int | None = None) -> list[tuple[int, str]]:
     """Return the line number and the text of each answer in a file, in the order of the rows.
 
-    `rows` is the number of rows that want an answer; None if it is unknown: then the file has one for each row. `of`
-    says in an error whose rows these are.
+    The file has the header `index<TAB>prediction` and the rows in any order, or one answer a line in the order of the
+    rows. `rows` is the number of rows that want an answer; None if it is unknown: then the file has one for each row.
     """
     lines = _lines(path)
     indexed = "\t" in lines[0]
@@ -83,7 +49,7 @@ def read_lines(path: Path, rows: int | None = None, *, of: str = "") -> list[tup
         count = f"{len(answers):,} answer{'s' * (len(answers) != 1)}{'' if indexed else ', one on each line'}"
         missing = next((index for index in range(expected) if index not in answers), None)
         first = "" if missing is None else f" The first without an answer is row {missing}."
-        raise DataError(f"{path}: {count}; expected {expected:,}, one for each row{of}.{first}")
+        raise DataError(f"{path}: {count}; expected {expected:,}, one for each row.{first}")
     return [answers[index] for index in range(expected)]
 
 
