@@ -48,7 +48,7 @@ def label_matrix(answers: Column, labels: Sequence[Any]) -> np.ndarray:
 
 
 def _is_equal(gold: Any, predicted: Any) -> float:
-    return float(bool(gold == predicted))
+    return float(gold == predicted)
 
 
 def _same_labels(gold: Any, predicted: Any) -> float:

@@ -27,7 +27,7 @@ from benchrunner.engine import Problem
 from benchrunner_files.kinds import KINDS
 from benchrunner_kinds import Candidates, MultiLabel, Span, Tag, iob_tags
 from benchrunner_submit import plugin_value
-from benchrunner_tasks import PEARSON, SPEARMAN, average_precision, roc_auc
+from benchrunner_tasks import PEARSON, SPEARMAN, average_precision, brier, log_loss, roc_auc
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins
@@ -104,6 +104,7 @@ def _known(problem: Problem) -> dict[str, Metric]:
         known["f1_samples"] = f1_samples(labels)
     elif labels:
         known |= {"matthews": MATTHEWS, "balanced_accuracy": BALANCED_ACCURACY}
+        known |= {"brier": brier(labels), "log_loss": log_loss(labels)}
     if labels:
         known |= {name: make(labels) for name, make in _OF_LABELS.items()}
     return known
