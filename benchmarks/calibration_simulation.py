@@ -13,30 +13,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from benchrunner_calibration.binning import Binning, chance_error, plain_error
-from benchrunner_calibration.label_answers import LabelAnswers, softmax
-from benchrunner_calibration.measures import (
-    BRIER,
-    LOG_LOSS,
-    SQUARED_ERROR,
-    Estimate,
-    Units,
-    changes,
-    compared,
-    estimate,
-    measures,
-)
+from benchrunner import GoldRow, Metric
+from benchrunner.engine import probabilities as of_scores
+from benchrunner.results import intervals
+from benchrunner_calibration.binning import Binning
+from benchrunner_calibration.measures import PLAIN, SQUARE, TESTED, confidence_and_right, measures
 from benchrunner_calibration.reliability import reliability
-from benchrunner_calibration.temperature import fitted_temperature
+from benchrunner_calibration.temperature import fitted_temperature, temperature_measures
+from benchrunner_statistics import example_interval, paired_test
+from benchrunner_tasks import log_loss
 
 DRAWS = 2_000
 """Default number of draws of each cell."""
-CHANCES = 100
-"""Number of draws for which the calibration error by chance alone is computed, which takes long."""
 POPULATION = 400_000
 """Number of rows from which true figures are computed."""
 DEVIATION = 1.5
@@ -48,6 +41,7 @@ LAYOUTS = ((100, 0), (300, 0), (1_000, 0), (300, 60), (300, 20))
 BINNING = Binning()
 LEVEL = 0.05
 CALIBRATED, OVERCONFIDENT = 1.0, 2.0
+BRIER, LOG_LOSS, OVERCONFIDENCE = "brier", "log_loss", "overconfidence"
 
 
 @dataclass(frozen=True)
@@ -65,9 +59,45 @@ class Design:
         return f"{name}, {self.clusters} clusters" if self.clusters else name
 
     @property
-    def units(self) -> Units:
-        count = self.clusters or self.rows
-        return Units(np.arange(self.rows) % count, are_clusters=bool(self.clusters))
+    def units(self) -> list[int]:
+        """The number of each row's cluster, or of the row."""
+        numbers: list[int] = (np.arange(self.rows) % (self.clusters or self.rows)).tolist()
+        return numbers
+
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """The metrics of calibration by name."""
+        return {metric.name: metric for metric in measures((), BINNING, "cluster" if self.clusters else "")}
+
+    def interval(self, metric: Metric, answers: Answers) -> intervals.Interval:
+        """Return the interval of 95 % of a metric."""
+        clusters = self.units if self.clusters else None
+        return example_interval(metric, self.gold(answers), [answers.given], clusters=clusters)
+
+    def gold(self, answers: Answers) -> list[Any]:
+        """Return what metrics compare with: labels, beside them the clusters if there are some."""
+        labels: list[Any] = answers.gold.tolist()
+        if not self.clusters:
+            return labels
+        return [GoldRow(label, {"cluster": unit}) for label, unit in zip(labels, self.units, strict=True)]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The right labels of a data set, (rows,), and the probabilities that a system gives, (rows, labels)."""
+
+    gold: np.ndarray
+    probabilities: np.ndarray
+
+    @property
+    def given(self) -> list[Any]:
+        listed: list[Any] = self.probabilities.tolist()
+        return listed
+
+    @property
+    def answered(self) -> tuple[np.ndarray, np.ndarray]:
+        """The confidences, and which answers are right."""
+        return confidence_and_right(self.gold.tolist(), self.given, ())
 
 
 def draw(design: Design, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +106,7 @@ def draw(design: Design, generator: np.random.Generator) -> tuple[np.ndarray, np
     logits = generator.normal(0, DEVIATION, shape)
     noise = generator.gumbel(size=shape)
     if design.clusters:
-        unit_of = design.units.numbers
+        unit_of = np.array(design.units)
         of_clusters = generator.normal(0, DEVIATION, (design.clusters, design.labels))[unit_of]
         logits = np.sqrt(SHARED) * of_clusters + np.sqrt(1 - SHARED) * logits
         is_shared = generator.random(design.rows) < SHARED
@@ -84,12 +114,12 @@ def draw(design: Design, generator: np.random.Generator) -> tuple[np.ndarray, np
     return logits, (logits + noise).argmax(axis=1)
 
 
-def answers_to(logits: np.ndarray, gold: np.ndarray, sharpness: float) -> LabelAnswers:
+def answers_to(logits: np.ndarray, gold: np.ndarray, sharpness: float) -> Answers:
     """Return the answers of a system with such logits times a sharpness."""
-    return LabelAnswers(gold, logits.argmax(axis=1), softmax(sharpness * logits))
+    return Answers(gold, of_scores.softmax(sharpness * logits))
 
 
-def draws(design: Design, count: int) -> Iterable[LabelAnswers]:
+def draws(design: Design, count: int) -> Iterable[Answers]:
     """Yield the answers of a system to data sets that are drawn anew."""
     for number in range(count):
         seeds = [number, design.rows, design.labels, design.clusters, round(10 * design.sharpness)]
@@ -102,26 +132,26 @@ class Truth:
     def __init__(self, design: Design) -> None:
         generator = np.random.default_rng(2**32)
         logits = generator.normal(0, DEVIATION, (POPULATION, design.labels))
-        true = softmax(logits)
-        shown = softmax(design.sharpness * logits)
+        true = of_scores.softmax(logits)
+        shown = of_scores.softmax(design.sharpness * logits)
         order = np.argsort(shown.max(axis=1))
         self.confidence = shown.max(axis=1)[order]
         self.right = true.max(axis=1)[order]
         of_right_label = (shown**2).sum(axis=1) - 2 * (shown * true).sum(axis=1) + 1
-        log_loss = -(true * np.log(shown)).sum(axis=1)
-        means = {BRIER: of_right_label, LOG_LOSS: log_loss, "overconfidence": self.confidence - self.right}
+        losses = -(true * np.log(shown)).sum(axis=1)
+        means = {BRIER: of_right_label, LOG_LOSS: losses, OVERCONFIDENCE: self.confidence - self.right}
         self.means = {name: float(values.mean()) for name, values in means.items()}
         self.logits, self.probabilities = logits, true
 
     def log_loss(self, sharpness: float) -> float:
         """Return the log loss of the logits times a sharpness, over a part of the population."""
         rows = slice(0, POPULATION // 20)
-        shown = softmax(sharpness * self.logits[rows])
+        shown = of_scores.softmax(sharpness * self.logits[rows])
         return float(-(self.probabilities[rows] * np.log(shown)).sum(axis=1).mean())
 
-    def binned(self, answers: LabelAnswers) -> tuple[float, float]:
+    def binned(self, answers: Answers) -> tuple[float, float]:
         """Return the true squared and the true plain calibration error in the bins of some answers."""
-        edges = np.quantile(answers.confidence, np.arange(1, BINNING.count) / BINNING.count)
+        edges = np.quantile(answers.answered[0], np.arange(1, BINNING.count) / BINNING.count)
         numbers = np.searchsorted(edges, self.confidence)
         gaps = np.bincount(numbers, self.confidence - self.right)
         rows = np.bincount(numbers)
@@ -135,29 +165,28 @@ class Truth:
 
 def bias(count: int) -> Iterable[Sequence[str]]:
     """Yield for each design the means of the plain and of the debiased error, beside the truth."""
-    yield "data", "system", "plain ECE", "by chance alone", "true ECE", "squared error x 10,000", "true"
+    yield "data", "system", "plain ECE", "true ECE", "squared error x 10,000", "true"
     for labels in (2, 3):
         for sharpness in (CALIBRATED, OVERCONFIDENT):
             for rows in (100, 300, 1_000, 3_000):
                 design = Design(rows, sharpness, labels)
-                truth, metric = Truth(design), measures(BINNING)[SQUARED_ERROR]
+                truth, metrics = Truth(design), design.metrics
                 lines = []
-                for number, answers in enumerate(draws(design, count)):
-                    plain = plain_error(answers.confidence, answers.right, BINNING)
-                    by_chance = chance_error(answers.confidence, BINNING) if number < CHANCES else np.nan
-                    squared = metric.metric.value(design.units.numbers.tolist(), metric.values(answers))
+                for answers in draws(design, count):
+                    plain = metrics[PLAIN].value(answers.gold.tolist(), answers.given)
+                    squared = metrics[SQUARE].value(answers.gold.tolist(), answers.given)
                     true_square, true_plain = truth.binned(answers)
-                    lines.append((plain, by_chance, true_plain, squared, true_square))
-                figures = np.nanmean(lines, axis=0) * (100, 100, 100, 10_000, 10_000)
-                error = 10_000 * np.std([line[3] for line in lines]) / np.sqrt(count)
+                    lines.append((plain, true_plain, squared, true_square))
+                figures = np.mean(lines, axis=0) * (100, 100, 10_000, 10_000)
+                error = 10_000 * np.std([line[2] for line in lines]) / np.sqrt(count)
                 texts = [f"{figure:.1f}" for figure in figures]
-                texts[3] = f"{figures[3]:.1f} ± {error:.1f}"
+                texts[2] = f"{figures[2]:.1f} ± {error:.1f}"
                 yield str(design), name_of(design), *texts
 
 
 def coverage(count: int) -> Iterable[Sequence[str]]:
     """Yield for each design how many intervals of 95 % contain the truth, in percent."""
-    names = (SQUARED_ERROR, "overconfidence", BRIER, LOG_LOSS)
+    names = (SQUARE, OVERCONFIDENCE, BRIER, LOG_LOSS)
     yield "data", "system", *names, "accuracy of a bin"
     for rows, clusters in LAYOUTS:
         for sharpness in (CALIBRATED, OVERCONFIDENT):
@@ -165,29 +194,22 @@ def coverage(count: int) -> Iterable[Sequence[str]]:
             truth = Truth(design)
             hits = []
             for answers in draws(design, count):
-                true = {**truth.means, SQUARED_ERROR: truth.binned(answers)[0]}
-                hits.append([*_intervals_hit(answers, design.units, true, names), _bins_hit(answers, design, truth)])
+                true = {**truth.means, SQUARE: truth.binned(answers)[0]}
+                of_draw = []
+                for name in names:
+                    of_draw.append(_contains(design.interval(design.metrics[name], answers), true[name]))
+                hits.append([*of_draw, _bins_hit(answers, design, truth)])
             yield str(design), name_of(design), *(f"{100 * share:.1f}" for share in np.mean(hits, axis=0))
 
 
-def _intervals_hit(answers: LabelAnswers, units: Units, true: dict[str, float], names: Iterable[str]) -> list[float]:
-    chosen = measures(BINNING)
-    hits = []
-    for name in names:
-        figure = estimate(chosen[name].metric, [chosen[name].values(answers)], units)
-        hits.append(_contains(figure, true[name]))
-    return hits
+def _contains(interval: intervals.Interval, value: float) -> float:
+    return float(interval.low <= value <= interval.high)
 
 
-def _contains(figure: Estimate, value: float) -> float:
-    assert figure.interval is not None
-    return float(figure.interval.low <= value <= figure.interval.high)
-
-
-def _bins_hit(answers: LabelAnswers, design: Design, truth: Truth) -> float:
+def _bins_hit(answers: Answers, design: Design, truth: Truth) -> float:
     """Return the share of bins whose interval of the accuracy contains the true one."""
     hits = []
-    for part in reliability([answers], design.units, Binning(10)):
+    for part in reliability([answers.answered], design.units, Binning(10), 1):
         true = truth.accuracy(part.low, part.high)
         hits.append(part.interval.low <= true <= part.interval.high)
     return float(np.mean(hits))
@@ -195,22 +217,24 @@ def _bins_hit(answers: LabelAnswers, design: Design, truth: Truth) -> float:
 
 def level(count: int) -> Iterable[Sequence[str]]:
     """Yield how often a difference is found between systems that are equally good, and equally calibrated."""
-    yield "data", "sharpness", "restarts", SQUARED_ERROR, BRIER, LOG_LOSS
+    yield "data", "sharpness", "restarts", *TESTED
     for sharpness in (CALIBRATED / 2, OVERCONFIDENT):
         for restarts in (1, 3):
             design = Design(300, sharpness)
             found = []
             for number in range(count):
                 a, b = _twins(design, restarts, np.random.default_rng([number, restarts, round(10 * sharpness)]))
-                comparisons = compared(a, b, design.units, BINNING)
-                found.append([comparisons[name].p <= LEVEL for name in (SQUARED_ERROR, BRIER, LOG_LOSS)])
+                of_draw = []
+                for name in TESTED:
+                    ours, theirs = ([answers.given for answers in side] for side in (a, b))
+                    test = paired_test(design.metrics[name], a[0].gold.tolist(), ours, theirs)
+                    of_draw.append(test.p <= LEVEL)
+                found.append(of_draw)
             rates = [f"{100 * rate:.1f}" for rate in np.mean(found, axis=0)]
             yield str(design), f"{sharpness:g}", str(restarts), *rates
 
 
-def _twins(
-    design: Design, restarts: int, generator: np.random.Generator
-) -> tuple[list[LabelAnswers], list[LabelAnswers]]:
+def _twins(design: Design, restarts: int, generator: np.random.Generator) -> tuple[list[Answers], list[Answers]]:
     """Draw two systems of some restarts. Each fit sees what decides the labels with an error of its own."""
     hidden = generator.normal(0, DEVIATION, (design.rows, 1))
     gold = ((hidden + generator.logistic(size=hidden.shape))[:, 0] > 0).astype(np.int64)
@@ -236,18 +260,19 @@ def temperatures(count: int) -> Iterable[Sequence[str]]:
             yield str(design), name_of(design), *texts, f"{100 * hit:.1f}"
 
 
-def _temperature_line(answers: LabelAnswers, design: Design, truth: Truth) -> tuple[float, float, float, float]:
-    tempered = replace(answers, probabilities=softmax(answers.scores / fitted_temperature(answers)))
-    same = tempered.log_loss - answers.log_loss
+def _temperature_line(answers: Answers, design: Design, truth: Truth) -> tuple[float, float, float, float]:
     half = np.arange(design.rows) % 2 == 0
-    of_halves = fitted_temperature(answers.taken(~half)), fitted_temperature(answers.taken(half))
-    crossed = softmax(answers.scores / np.where(half, *of_halves)[:, None])
-    after = LabelAnswers(answers.gold, answers.given, crossed)
-    change = changes([answers], [after], design.units, BINNING)[LOG_LOSS]
-    losses = [truth.log_loss(design.sharpness / temperature) for temperature in of_halves]
-    true = float(np.mean(losses)) - truth.log_loss(design.sharpness)
-    assert change.value is not None
-    return float(same.mean()), change.value, true, _contains(change, true)
+    gold, probabilities = answers.gold, answers.probabilities
+    losses = log_loss(())
+    fitted = of_scores.softmax(np.log(probabilities) / fitted_temperature(gold, probabilities))
+    before = losses.value(gold.tolist(), answers.given)
+    same = losses.value(gold.tolist(), list(fitted)) - before
+    *_, change = temperature_measures((), half, [design.metrics[SQUARE], losses])
+    temperatures = [fitted_temperature(gold[rows], probabilities[rows]) for rows in (half, ~half)]
+    of_halves = [truth.log_loss(design.sharpness / temperature) for temperature in temperatures]
+    true = float(np.mean(of_halves)) - truth.log_loss(design.sharpness)
+    interval = design.interval(change, answers)
+    return same, change.value(gold.tolist(), answers.given), true, _contains(interval, true)
 
 
 def name_of(design: Design) -> str:

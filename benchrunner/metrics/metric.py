@@ -99,6 +99,8 @@ class Metric:
     """Whether rows with equal values in `columns` are scored together, so that a limit of rows must not part them."""
     lowest: float = field(default=0.0, compare=False)
     """Smallest value of a metric of the scale 100, whose largest is 1. No part of the identity of predictions."""
+    decimals: int = field(default=1, compare=False)
+    """Digits after the point in tables. No part of the identity of predictions."""
     lower_is_better: bool = field(default=False, compare=False)
     """True for errors, such as a distance from gold. No part of the identity of predictions."""
 
@@ -146,16 +148,14 @@ class Metric:
     def score(
         self,
         gold: Column,
-        predicted: Column | None,
+        predicted: Column,
         table: pa.Table | None = None,
     ) -> Score:
         """Compute the figure; where it has no value, the score is absent, with the reason.
 
-        `predicted` is what `computed_from` names, or None where the predictions come without it. `table` has the rows,
-        for a metric that reads columns.
+        `predicted` is what `computed_from` names. `table` has the rows, for a metric that reads columns.
         """
-        predictions = {} if predicted is None else {self.computed_from: predicted}
-        return scores([self], gold, predictions, table)[self.name]
+        return scores([self], gold, {self.computed_from: predicted}, table)[self.name]
 
 
 def _number(value: Any, metric: str, function: Callable[..., Any]) -> float:
@@ -243,7 +243,7 @@ def labels_of(answer: Any) -> Sequence[Any]:
 
 
 def _is_equal(gold: Any, predicted: Any) -> float:
-    return float(bool(gold == predicted))
+    return float(gold == predicted)
 
 
 def _same_labels(gold: Any, predicted: Any) -> float:

@@ -10,7 +10,7 @@ from typing import Any, final
 from benchrunner.errors import FitError, RequestError
 from benchrunner.fits.fit import Fit
 from benchrunner.io.json_form import WHEN_GIVEN
-from benchrunner.metrics import Score
+from benchrunner.metrics import Metric, Score
 from benchrunner.parameters.grids import Grid, NamedRecipe
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.predicting import Predicted
@@ -245,6 +245,10 @@ class Figure:
     def absent(cls, reason: str) -> Figure:
         """Make a figure without a value."""
         return cls(Score(None, reason), Score(None, reason))
+
+    def measured_by(self, metric: Metric) -> Figure:
+        """Return the figure as tables show the values of a metric."""
+        return replace(self, scale=metric.scale, decimals=metric.decimals, lower_is_better=metric.lower_is_better)
 
     def gain(self, value: float) -> float:
         """Return a value of the figure so that more is better."""

@@ -45,9 +45,8 @@ def _of_ensemble(cell: CellResult, term: Term) -> Figure:
     score = together.scores[term.metric]
     if score.value is None:
         return Figure.absent(score.reason)
-    metric = task.metric(term.metric)
-    ids = tuple(fit.id for fit in members)
-    return replace(Figure.single(score.value), scale=metric.scale, members=ids, lower_is_better=metric.lower_is_better)
+    figure = Figure.single(score.value).measured_by(task.metric(term.metric))
+    return replace(figure, members=tuple(fit.id for fit in members))
 
 
 def _of_log(system: System, key: str) -> Figure:

@@ -164,7 +164,7 @@ def _figure(best: Score, scores: Sequence[Score], metric: Metric) -> Figure:
     values = tuple(score.value for score in scores if score.value is not None)
     reasons = [score.reason for score in scores if score.value is None]
     mean = Score(None, f"{len(reasons)} of {len(scores)} restarts: {reasons[0]}") if reasons else Score(fmean(values))
-    figure = Figure(best, mean, values=values, scale=metric.scale, lower_is_better=metric.lower_is_better)
+    figure = Figure(best, mean, values=values).measured_by(metric)
     if mean.value is None:
         return figure
     deviation = stdev(values) if len(values) > 1 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from benchrunner import RequestError, print_line
 from benchrunner.results import command_line, output_places
 
 if TYPE_CHECKING:
-    from benchrunner_calibration.calibration import Calibration
+    from benchrunner_calibration.reliability import Bin
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,75 +31,56 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="fit a temperature to each half of dev, and show what it changes on the other half",
     )
-    parser.add_argument(
-        "--differences", action="store_true", help="test all pairs of systems on the same rows for differences"
-    )
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write the reliability plots of all systems as .svg")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write reliability pictures of all systems as .html")
     command_line.options.add_workspace(parser)
-    command_line.options.add_json(parser)
+    command_line.study_commands.add_notes_and_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the calibration of a kept study or of runs."""
     _check_plot(arguments.plot)
-    from benchrunner.results import Runner
+    from benchrunner.results import Runner, comparison
     from benchrunner_calibration.binning import BINS, EQUAL_MASS, EQUAL_WIDTH, Binning
     from benchrunner_calibration.calibration import calibration_of
 
     options, output = command_line.options, command_line.output
-    binning = Binning(
-        BINS if arguments.bins is None else arguments.bins, EQUAL_WIDTH if arguments.equal_width else EQUAL_MASS
-    )
+    count = BINS if arguments.bins is None else arguments.bins
+    binning = Binning(count, EQUAL_WIDTH if arguments.equal_width else EQUAL_MASS)
     runner = Runner(arguments.plugins, options.workspace(arguments))
     result = options.kept_result(arguments, runner)
-    calibration = calibration_of(
-        result,
-        runner,
-        binning=binning,
-        with_temperature=arguments.temperature,
-        with_differences=arguments.differences,
-    )
+    calibration = calibration_of(result, runner, binning=binning, with_temperature=arguments.temperature)
     if arguments.plot is not None:
-        from benchrunner_calibration.plots import write_plots
+        from benchrunner_calibration.pictures import write_pictures
 
-        write_plots(calibration, arguments.plot)
-    if arguments.json:
-        output.print_json(calibration)
-    else:
-        _print(calibration, with_bins=arguments.bins is not None)
-        if arguments.plot is not None:
-            print_line(f"Wrote {arguments.plot}.")
+        write_pictures(calibration, arguments.plot)
+    if arguments.format == "json":
+        output.print_json(vars(calibration) | {"result": comparison.as_json(calibration.result)})
+        return output.DONE
+    shown = comparison.Shown(every_metric=True)
+    output.print_result(calibration.result, shown=shown, notes_by=arguments.notes)
+    for part in calibration.reliability if arguments.bins is not None else ():
+        print_line(f"{part.system} on {part.task}, {part.rows:,} rows: accuracy [95 %] by confidence")
+        output.print_columns(_lines(part.bins))
+    for left_out in calibration.left_out:
+        print_line(f"left out: {left_out}")
+    if arguments.plot is not None:
+        print_line(f"Wrote {arguments.plot}.")
     return output.DONE
 
 
 def _check_plot(path: Path | None) -> None:
-    """Raise a `RequestError` if no plot can be written to a path."""
+    """Raise a `RequestError` if no pictures can be written to a path."""
     if path is None:
         return
-    if path.suffix.lower() != ".svg":
-        raise RequestError(f"--plot {path}: plots are files of SVG; name a file that ends in .svg.")
+    if path.suffix.lower() != ".html":
+        raise RequestError(f"--plot {path}: pictures are a page of HTML; name a file that ends in .html.")
     output_places.check_place(path, is_file=True)
 
 
-def _print(calibration: Calibration, *, with_bins: bool) -> None:
-    """Print the tables of every split, then what has no calibration and why."""
-    from benchrunner_calibration import tables
-
-    show = command_line.output.print_table
-    for task, split in calibration.splits:
-        systems = calibration.on(task, split)
-        print_line(f"{task}, {split}: {systems[0].rows:,} rows")
-        for table in tables.figure_tables(systems):
-            show(table, (), plain_width=tables.WIDTH)
-        if with_bins:
-            for system in systems:
-                show(tables.reliability_table(system), (), title=system.system, plain_width=tables.WIDTH)
-        if any(system.temperature is not None for system in systems):
-            for table in tables.temperature_tables(systems):
-                show(table, (), plain_width=tables.WIDTH)
-        if differences := calibration.differences_on(task, split):
-            show(tables.difference_table(differences), (), plain_width=tables.WIDTH)
-        for note in tables.footnotes(calibration, systems):
-            print_line(f"  {note}")
-    for part in calibration.left_out:
-        print_line(f"left out: {part}")
+def _lines(bins: Iterable[Bin]) -> Iterator[tuple[str, str]]:
+    """Yield the confidences of each bin, and how many of its answers are right."""
+    for part in bins:
+        low, high = 100 * part.interval.low, 100 * part.interval.high
+        right = f"{100 * part.accuracy:.1f} [{low:.1f}, {high:.1f}]"
+        confidences = f"{100 * part.low:.1f} to {100 * part.high:.1f}"
+        yield confidences, f"{right}, {part.answers:,} answers, mean confidence {100 * part.confidence:.1f}"

@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from benchrunner.results import Runner
-from benchrunner_calibration.binning import Binning
-from benchrunner_calibration.kept_answers import SystemAnswers
-from benchrunner_calibration.label_answers import LabelAnswers, softmax
-from benchrunner_calibration.measures import Estimate, changes, estimates
+from benchrunner import Metric
+from benchrunner.engine import metrics, probabilities as of_scores
+from benchrunner_calibration.measures import AFTER, TEMPERATURE, root_of
+from benchrunner_statistics import ScoredAnswers
+from benchrunner_tasks import label_probabilities
 
 LOWEST, HIGHEST = 0.05, 20.0
 """Limits of a temperature. Answers that are all right have no best temperature: the lower, the better."""
 
 
-@final
-@dataclass(frozen=True)
-class Temperature:
-    """The temperatures of a system's restarts, and what they change on rows that did not fit them."""
-
-    of_all: Estimate
-    """Fitted on all rows that may fit it: the one to use."""
-    of_halves: tuple[tuple[float, ...], ...]
-    """For each restart, the temperatures of both halves of dev."""
-    after: dict[str, Estimate]
-    """The figures with the temperatures, each row with a temperature that other rows fitted."""
-    change: dict[str, Estimate]
-    """Each figure with the temperatures less the figure without."""
-    rule: str
-    """Which rows fitted the temperature and which were scored, in one sentence."""
-
-
-def fitted_temperature(answers: LabelAnswers) -> float:
+def fitted_temperature(right: np.ndarray, probabilities: np.ndarray) -> float:
     """Return the temperature with the highest likelihood of the right labels.
 
-    The log loss is convex in 1 / temperature. Its slope is the expected score of a label less that of the right label.
+    `right` has the number of each row's right label, and `probabilities` those of all labels, (rows, labels). The log
+    loss is convex in 1 / temperature. Its slope is the expected score of a label less that of the right label.
     """
     from scipy.optimize import brentq
 
-    scores = np.where(np.isneginf(answers.scores), 0.0, answers.scores)
-    of_gold = np.take_along_axis(scores, answers.gold[:, None], axis=1)[:, 0]
+    scores = _scores(probabilities)
+    finite = np.where(np.isneginf(scores), 0.0, scores)
+    of_right = finite[np.arange(len(right)), right]
 
     def slope(log_temperature: float) -> float:
-        probabilities = softmax(answers.scores / np.exp(log_temperature))
-        expected = (probabilities * scores).sum(axis=1)
-        return float((expected - of_gold).mean())
+        expected = (of_scores.softmax(scores / np.exp(log_temperature)) * finite).sum(axis=1)
+        return float((expected - of_right).mean())
 
     low, high = float(np.log(LOWEST)), float(np.log(HIGHEST))
     if slope(low) <= 0:  # even the lowest temperature leaves the right labels too little
@@ -57,34 +42,54 @@ def fitted_temperature(answers: LabelAnswers) -> float:
     return float(np.exp(brentq(slope, low, high, xtol=1e-10)))
 
 
-def temperature_of(system: SystemAnswers, runner: Runner, binning: Binning) -> Temperature:
-    """Fit the temperatures of a system's restarts on dev, and score them on rows that did not fit them.
-
-    Dev is cut in two halves: clusters are in one half, labels divided evenly. Each half is scored with the temperature
-    that the other fitted.
-    """
-    task, split = system.cell.cell.task, system.split
-    rows = (system.cell.runner or runner).planner.rows(task, split)
-    half = np.zeros(len(rows), dtype=bool)
-    half[task.divided(rows, 2, "halves")[1]] = True
-    pairs = [_crossed(answers, half) for answers in system.restarts]
-    after = [answers for answers, _ in pairs]
-    rule = f"each half of {split} is scored with the temperature that the other half fitted"
-    return Temperature(
-        Estimate.of([fitted_temperature(answers) for answers in system.restarts]),
-        tuple(halves for _, halves in pairs),
-        estimates(after, system.units, binning),
-        changes(system.restarts, after, system.units, binning),
-        rule,
-    )
+def _scores(probabilities: np.ndarray) -> np.ndarray:
+    """Return the log of each probability: logits up to a number for each row; -inf for a label that is not offered."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(probabilities))
 
 
-def _crossed(answers: LabelAnswers, half: np.ndarray) -> tuple[LabelAnswers, tuple[float, ...]]:
-    """Return answers of which each half has the temperature of the other, and the temperatures of both halves.
+def crossed(right: np.ndarray, probabilities: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Return probabilities with temperatures: each half of the rows has the one that the other half fitted.
 
     `half` says of each row whether it is in the first half.
     """
-    of_first, of_second = fitted_temperature(answers.taken(half)), fitted_temperature(answers.taken(~half))
+    of_first = fitted_temperature(right[half], probabilities[half])
+    of_second = fitted_temperature(right[~half], probabilities[~half])
     of_row = np.where(half, of_second, of_first)
-    probabilities = softmax(answers.scores / of_row[:, None])
-    return LabelAnswers(answers.gold, answers.given, probabilities), (of_first, of_second)
+    return of_scores.softmax(_scores(probabilities) / of_row[:, None])
+
+
+def temperature_measures(labels: Sequence[Any], half: np.ndarray, compared: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics of temperatures: the one that all rows fit, and what those of the halves change.
+
+    `compared` are the metrics in which systems are compared, the squared error first.
+    """
+
+    def fitted(gold: metrics.Column, probabilities: metrics.Column) -> float:
+        return fitted_temperature(*label_probabilities(gold, probabilities, labels))
+
+    def tempered(gold: metrics.Column, probabilities: metrics.Column) -> metrics.Column:
+        return list(crossed(*label_probabilities(gold, probabilities, labels), half))
+
+    square = compared[0]
+    after = replace(square, compute=lambda gold, given: square.compute(gold, tempered(gold, given)))
+    return [
+        Metric(TEMPERATURE, fitted, scale=1.0, decimals=2, computed_from="probabilities"),
+        root_of(after, AFTER),
+        *(_change(metric, tempered) for metric in compared),
+    ]
+
+
+def _change(metric: Metric, tempered: Callable[[metrics.Column, metrics.Column], metrics.Column]) -> Metric:
+    """Return the metric of what temperatures change: the figure with them less the figure without."""
+
+    def compute(gold: metrics.Column, probabilities: metrics.Column) -> float:
+        return metric.value(gold, tempered(gold, probabilities)) - metric.value(gold, probabilities)
+
+    def weighted(gold: metrics.Column, probabilities: metrics.Column) -> metrics.ScoresOfWeights:
+        before = ScoredAnswers(metric, gold, probabilities).scores_of_weights
+        after = ScoredAnswers(metric, gold, tempered(gold, probabilities)).scores_of_weights
+        return lambda weights: after(weights) - before(weights)
+
+    name = f"change of {metric.name}"
+    return replace(metric, name=name, compute=compute, row_sums=None, weighted=weighted, lower_is_better=False)

@@ -17,11 +17,13 @@ from benchrunner_tasks import (
     PEARSON,
     SPEARMAN,
     average_precision,
+    brier,
     f1,
     f1_macro,
     f1_micro,
     f1_samples,
     f1_weighted,
+    log_loss,
     roc_auc,
 )
 
@@ -100,6 +102,7 @@ def _known(problem: Problem) -> dict[str, Metric]:
         known["f1_samples"] = f1_samples(labels)
     elif labels:
         known |= {"matthews": MATTHEWS, "balanced_accuracy": BALANCED_ACCURACY}
+        known |= {"brier": brier(labels), "log_loss": log_loss(labels)}
     if labels:
         known |= {name: make(labels) for name, make in _OF_LABELS.items()}
     return known

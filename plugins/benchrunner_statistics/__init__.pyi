@@ -2,8 +2,6 @@
 
 from benchrunner_statistics.answered_rows import AnsweredRows as AnsweredRows
 from benchrunner_statistics.conclusions import by_pair as by_pair, column_kind as column_kind
-from benchrunner_statistics.corrections import holm as holm
-from benchrunner_statistics.differences import agreeing as agreeing
 from benchrunner_statistics.example_intervals import (
     example_interval as example_interval,
     expected_best as expected_best,
@@ -13,3 +11,4 @@ from benchrunner_statistics.paired_tests import (
     chance_of_better as chance_of_better,
     paired_test as paired_test,
 )
+from benchrunner_statistics.scored_answers import ScoredAnswers as ScoredAnswers

@@ -1,4 +1,4 @@
-"""Corrections of p-values for the number of tests: Holm's, and one for the directions of systems' differences."""
+"""Corrections of p-values for the number of tests and looks, and for the directions of systems' differences."""
 
 from __future__ import annotations
 
@@ -9,17 +9,6 @@ from functools import cache
 from typing import Any, TypeVar, final
 
 Name = TypeVar("Name", bound=Hashable)
-
-
-def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
-    """Return the p-value of each test, adjusted for the number of tests (Holm 1979), in the given order.
-
-    If the tests with an adjusted p-value below 0.05 are reported, the probability of even one false report is at most
-    5 %, whatever the dependence between the tests. The k-th smallest of n p-values is multiplied by n - k + 1; an
-    adjusted p-value is at least as large as those of smaller p-values, and at most 1.
-    """
-    adjusted = directional({((name, "one"), (name, "other")): p for name, p in p_values.items()})
-    return {name: p for ((name, _), _), p in adjusted.items()}
 
 
 def directional(

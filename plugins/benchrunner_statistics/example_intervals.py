@@ -46,7 +46,7 @@ def interval_of_scored(restarts: Sequence[ScoredAnswers], *, confidence: float =
     The score of a metric with limits has the interval of a share (Clopper and Pearson 1934) of as many rows as have the
     same error (Korn and Graubard 1998). For a score that is no mean over rows, the error is that of the answers with
     those of two rows exchanged, because answers without an error show none. Correlations of numbers have Student's
-    interval on Fisher's scale, errors above 0 on a logarithmic one, and other scores have Student's interval.
+    interval on Fisher's scale, errors that are never below 0 on a logarithmic one, and others have Student's interval.
     """
     first = restarts[0]
     score = fmean(restart.score for restart in restarts)
@@ -61,7 +61,7 @@ def interval_of_scored(restarts: Sequence[ScoredAnswers], *, confidence: float =
         half = intervals.student_quantile(freedom, confidence) * error * (high - low) / ((score - low) * (high - score))
         ends = (chances * math.exp(-half), chances * math.exp(half))
         return intervals.Interval(*((low + high * odds) / (1 + odds) for odds in ends))
-    if first.metric.lower_is_better and score > 0:
+    if first.metric.lower_is_better and first.metric.lowest >= 0 and score > 0:
         factor = math.exp(intervals.student_quantile(freedom, confidence) * error / score)
         return intervals.Interval(score / factor, score * factor)
     return intervals.student_interval(score, error, freedom, confidence, limits)

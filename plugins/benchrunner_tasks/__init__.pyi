@@ -15,5 +15,11 @@ from benchrunner_tasks.label_metrics import (
     f1_samples as f1_samples,
     f1_weighted as f1_weighted,
 )
-from benchrunner_tasks.probability_metrics import average_precision as average_precision, roc_auc as roc_auc
+from benchrunner_tasks.probability_metrics import (
+    average_precision as average_precision,
+    brier as brier,
+    label_probabilities as label_probabilities,
+    log_loss as log_loss,
+    roc_auc as roc_auc,
+)
 from benchrunner_tasks.table_files import TABLE_SUFFIXES as TABLE_SUFFIXES, table_file as table_file

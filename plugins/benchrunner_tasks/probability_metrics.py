@@ -1,4 +1,4 @@
-"""Metrics of the probabilities of labels: how well they rank the rows.
+"""Metrics of the probabilities of labels: how well they rank the rows, and how far they can be trusted.
 
 The functions take the labels in the order in which the problem gives their probabilities: `Classify.labels`, or
 `range(n)` for `Choose(n)`. Gold answers are labels or lists of labels. The problem's extra figures must have
@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import Metric, PluginError, Undefined
+from benchrunner import GoldRow, Metric, PluginError, RowSums, Undefined
 from benchrunner.engine import metrics
 from benchrunner_tasks.label_metrics import checked_labels, label_matrix
 
 if TYPE_CHECKING:
     import numpy as np
+
+ROUNDING = 1e-3
+"""Largest distance of the sum of a row's probabilities from 1: 16-bit outputs have three digits."""
+SMALLEST = 1.1754944e-38
+"""Smallest probability of a label that a row offers: probabilities of fp32 outputs that underflow are not 0."""
 
 
 def roc_auc(labels: Sequence[Any], positive: Any = None) -> Metric:
@@ -82,3 +87,74 @@ def _mean_of_labels(
         return sum(figures) / len(figures)
 
     return Metric(name, compute, computed_from="probabilities")
+
+
+def brier(labels: Sequence[Any]) -> Metric:
+    """Give the Brier score (1950): the sum over all labels of (probability - 1 if right, else 0)², mean over the rows.
+
+    With two labels it is twice scikit-learn's, which counts one label.
+    """
+
+    def losses(probabilities: np.ndarray, of_right: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        squares = probabilities**2
+        return np.asarray(squares.sum(axis=1) - 2 * of_right + 1)
+
+    return _mean_loss("brier", losses, labels)
+
+
+def log_loss(labels: Sequence[Any]) -> Metric:
+    """Give the negative log-likelihood of the right label, natural logarithm, mean over the rows."""
+
+    def losses(probabilities: np.ndarray, of_right: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        return np.asarray(-np.log(of_right))
+
+    return _mean_loss("log_loss", losses, labels)
+
+
+def _mean_loss(name: str, losses: Callable[[np.ndarray, np.ndarray], np.ndarray], labels: Sequence[Any]) -> Metric:
+    """Make the metric that is the mean of the losses of rows.
+
+    `losses` takes the probabilities of all labels, (rows, labels), and that of each right label, (rows,).
+    """
+
+    def row_values(gold: metrics.Column, probabilities: metrics.Column) -> np.ndarray:
+        import numpy as np
+
+        right, matrix = label_probabilities(gold, probabilities, labels)
+        of_rows = losses(matrix, matrix[np.arange(len(right)), right])
+        return np.stack([of_rows, np.ones_like(of_rows)], axis=1)
+
+    sums = RowSums(row_values, lambda sums: sums[0] / sums[1])
+    return Metric.of_sums(name, sums, scale=1.0, decimals=3, computed_from="probabilities", lower_is_better=True)
+
+
+def label_probabilities(
+    gold: metrics.Column, probabilities: metrics.Column, labels: Sequence[Any] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each row's right label, (rows,), and the probabilities of all labels, (rows, labels).
+
+    Without `labels`, gold answers are such numbers. Rows may offer different numbers of labels: the probability of a
+    label that a row does not offer is 0. Raises `Undefined` where a row has no single right label.
+    """
+    import numpy as np
+
+    number_of = {label: number for number, label in enumerate(labels)}
+    right = []
+    for value in gold:
+        label = value.gold if isinstance(value, GoldRow) else value
+        number = label if isinstance(label, list) else number_of.get(label, label)
+        if type(number) is not int:
+            raise Undefined("its questions have no single right label of several")
+        right.append(number)
+    offered = np.array([len(row) for row in probabilities])
+    most = int(offered.max(initial=0))
+    matrix = np.array([[*row, *[0.0] * (most - len(row))] for row in probabilities])
+    totals = matrix.sum(axis=1, keepdims=True)
+    if not (abs(totals - 1) <= ROUNDING).all():
+        raise Undefined("its probabilities of labels do not add up to 1")
+    is_offered = np.arange(most) < offered[:, None]
+    return np.array(right), np.where(is_offered, np.maximum(matrix / totals, SMALLEST), 0.0)

@@ -25,22 +25,22 @@ BUDGETS = {
     "io": 8_034,
     "leaderboards": 1_725,
     "methods": 4_911,
-    "metrics": 1_541,
+    "metrics": 1_540,
     "parameters": 4_783,
     "plugins": 10_041,
     "problems": 3_105,
     "process": 1_780,
     "runs": 15_279,
-    "studies": 34_138,
+    "studies": 34_137,
     "tasks": 3_212,
     "training": 11_622,
     "(root)": 1_689,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 129_731
-EVERYTHING = 443_284
+WHOLE_CORE = 129_729
+EVERYTHING = 440_409
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 77_034
+WORDS = 76_990
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

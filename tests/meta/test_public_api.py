@@ -42,7 +42,7 @@ MOST_NAMES = {
     benchrunner_bert: 5,
     benchrunner_files: 5,
     benchrunner_kinds: 10,
-    benchrunner_tasks: 17,
+    benchrunner_tasks: 20,
     benchrunner_statistics: 10,
     benchrunner_checkpoints: 10,
     benchrunner_clusters: 5,

@@ -29,7 +29,7 @@ def test_too_few_predictions_are_an_error() -> None:
 
 def test_predictions_without_probabilities_have_no_score() -> None:
     expected = Score(None, "roc_auc is computed from probabilities, and there are answers only")
-    assert roc_auc(("a", "b")).score(["a", "b"], None) == expected
+    assert scores([roc_auc(("a", "b"))], ["a", "b"], {ANSWERS: ["a", "b"]}) == {"roc_auc": expected}
 
 
 @pytest.mark.parametrize("value", [Score(0.5), Score(0.0), Score(None, "why")], ids=str)

@@ -10,7 +10,8 @@ from benchrunner.results import Result, Runner, discover, read_study
 from benchrunner.runs.predicting import predict
 from benchrunner.studies.comparison.json_values import as_json
 from benchrunner_kit.testing import tiny_family
-from benchrunner_statistics import holm, paired_test
+from benchrunner_statistics import paired_test
+from benchrunner_statistics.corrections import directional
 from benchrunner_statistics.example_intervals import example_interval
 from benchrunner_tasks import MATTHEWS
 from chancy import Chancy
@@ -105,7 +106,8 @@ def test_statistics_are_those_of_plain_answers(guessers: Kitchen) -> None:
         ("bad", "good", "balance"),
         ("bad", "as good", "balance"),
     ], "the same fits are not compared with each other"
-    adjusted = holm({column: test.p for column, test in tests.items()})
+    of_pairs = directional({(f"bad {column}", f"good {column}"): test.p for column, test in tests.items()})
+    adjusted = dict(zip(tests, of_pairs.values(), strict=True))
     for test in printed["comparisons"]:
         expected = tests[test["column"]]
         for name in ("difference", "p", "claim", "method", "rows"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from benchrunner.results import Grid, Result, Runner, compared, run_study
 from benchrunner.runs.predicting import NO_BETTER, flags_of
 from benchrunner.studies.cells import Fitting, Selection, selected_fit
 from benchrunner.studies.comparison.footnotes import footnotes
+from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, layout
 from chancy import Chancy, compare_rates
 from finished_studies import finish, task
 from inline import mood, runner
@@ -65,6 +67,18 @@ def test_the_note_on_choosing_says_that_errors_are_lower(tmp_path: Path) -> None
     result = compare_rates(by_errors(tmp_path, Uneven()))
     said = [note for note in footnotes(result) if "grid points" in note]
     assert said and "lowers the mean by about" in said[0] and said[0].endswith("that much higher")
+
+
+def test_a_metric_says_how_many_digits_tables_show(tmp_path: Path) -> None:
+    method = Chancy()
+    three = replace(ERRORS, scale=1.0, decimals=3)
+    made = runner(
+        tmp_path, register_methods=[method], register_tasks=[mood(method=method.name, metrics=(three,), suite=None)]
+    )
+    (line,) = layout(compare_rates(made), NOTHING_PUBLISHED).lines
+    *_, majority, mean = line.cells
+    assert re.fullmatch(r"0\.\d{3}", majority)
+    assert re.match(r"0\.\d{3} ± 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", mean)
 
 
 def by_lengths(folder: Path, right: Any, **choices: Any) -> Result:

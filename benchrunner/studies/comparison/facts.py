@@ -122,8 +122,10 @@ def _directions(result: Result) -> Iterator[str]:
     metrics = dict[str, None]()
     for task in result.study.tasks:
         for column in result.study.columns:
-            if column.task == task.name and task.metric(column.term(task).metric).lower_is_better:
-                metrics[column.term(task).metric] = None
+            if column.task == task.name:
+                metric = task.metric(column.term(task).metric)
+                if metric.lower_is_better:
+                    metrics[metric.name] = None
     if metrics:
         yield f"lower is better: {', '.join(metrics)}"
 

@@ -87,7 +87,7 @@ def _columns(result: Result, published: PublishedChoice, shown: Shown) -> list[M
     columns = []
     has_average = False
     for row in task_rows(result, published):
-        has_average = has_average or not row.metric
+        has_average |= not row.metric
         if not row.metric or row.column in names:
             columns.append(row)
     return columns if has_average else [*columns, *_mean_ranks(result)]
@@ -239,11 +239,12 @@ def task_rows(result: Result, published: PublishedChoice) -> Iterator[Measured]:
         name = row_name(column.title, term.split, len(study.scored_splits(task)))
         if task.method_reason and study.methods == ():
             name = f"{name} by {task.method}"
+        majority = result.baseline.get(term, Score(None))
         yield replace(
             _of_column(result, column, study.names),
             name=name,
             metric=term.metric,
-            baseline=score_text(result.baseline.get(term), task.metric(term.metric).scale),
+            baseline=Figure(majority, majority).measured_by(task.metric(term.metric)).mean_text,
             beside=vars(term),
             published=published.beside_metric(task, term.split, term.metric),
         )
@@ -256,8 +257,8 @@ def _average_rows(result: Result, published: PublishedChoice) -> Iterator[Measur
     for name in next(iter(averages.values())):
         texts = {}
         for system, of_system in averages.items():
-            _, mean = of_system[name]
-            texts[system] = (score_text(Score(mean), 100.0), "", "")
+            mean = Score(of_system[name][1])
+            texts[system] = (Figure(mean, mean, scale=100.0).mean_text, "", "")
         if any(text[0] != ABSENT for text in texts.values()):  # averages over tasks not in the study have none
             yield Measured(name, texts, beside={"average": name}, published=published.beside_average(suites, name))
 
@@ -272,15 +273,10 @@ def cost_rows(result: Result) -> Iterator[Measured]:
         yield Measured(quantity, absent | of_systems, unit)
 
 
-def score_text(score: Score | None, scale: float) -> str:
-    """Write a score with one decimal, or `ABSENT`."""
-    return ABSENT if score is None else Figure(score, score, scale=scale).mean_text
-
-
 def _what(result: Result, shown: Shown) -> str:
     """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
-    mean = "score" if fitting is not None and len(fitting.seeds) == 1 else "mean ± sd"
+    mean = "score" if fitting and len(fitting.seeds) == 1 else "mean ± sd"
     is_compared = result.plugins is None or bool(result.plugins.hook.compare_systems.get_hookimpls())
     return f"{mean}{' [95 %]' * (shown.intervals and is_compared)}"
 

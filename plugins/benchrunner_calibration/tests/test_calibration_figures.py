@@ -3,73 +3,91 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import brier_score_loss, log_loss
 
-from benchrunner import RequestError, Undefined
-from benchrunner_calibration.binning import EQUAL_WIDTH, Binning, chance_error, plain_error, squared_error
-from benchrunner_calibration.label_answers import LabelAnswers, softmax
-from benchrunner_calibration.measures import MEAN, Estimate, Units, changes, compared, estimate, estimates
+from benchrunner import GoldRow, Metric, RequestError, Undefined
+from benchrunner.engine import probabilities as of_scores
+from benchrunner.results import intervals
+from benchrunner_calibration.binning import EQUAL_WIDTH, Binning
+from benchrunner_calibration.measures import ERROR, SQUARE, TESTED, confidence_and_right, measures
 from benchrunner_calibration.reliability import reliability
-from benchrunner_calibration.temperature import HIGHEST, LOWEST, fitted_temperature
+from benchrunner_calibration.temperature import HIGHEST, LOWEST, crossed, fitted_temperature, temperature_measures
+from benchrunner_statistics import example_interval, paired_test
+from benchrunner_tasks import log_loss
+
+Answers = tuple[list[int], list[list[float]]]
+"""The right label of each row, and its probabilities."""
 
 
-def made(rows: int = 200, labels: int = 3, sharpness: float = 2.0, seed: int = 0) -> LabelAnswers:
+def made(rows: int = 200, labels: int = 3, sharpness: float = 2.0, seed: int = 0) -> Answers:
     """Answers with logits that are `sharpness` times too large."""
     draw = np.random.default_rng(seed)
     logits = draw.normal(0, 1.5, (rows, labels))
     gold = (logits + draw.gumbel(size=logits.shape)).argmax(axis=1)
-    return LabelAnswers(gold, logits.argmax(axis=1), softmax(sharpness * logits))
+    return gold.tolist(), of_scores.softmax(sharpness * logits).tolist()
 
 
-def at_temperature(answers: LabelAnswers, temperature: float) -> LabelAnswers:
-    """The answers with probabilities as of logits divided by a temperature."""
-    return replace(answers, probabilities=softmax(answers.scores / temperature))
+def at_temperature(given: list[list[float]], temperature: float) -> np.ndarray:
+    return of_scores.softmax(np.log(given) / temperature)
 
 
-def single(rows: int) -> Units:
-    return Units(np.arange(rows), are_clusters=False)
+def named(name: str, binning: Binning, clusters: str = "") -> Metric:
+    return next(metric for metric in measures((), binning, clusters) if metric.name == name)
 
 
-def squared(confidence: list[float], right: list[float], units: list[int], bins: int) -> float:
-    return squared_error(Binning(bins)).value(units, list(zip(confidence, right, strict=True)))
-
-
-@pytest.mark.parametrize("labels", [2, 3, 5])
-def test_brier_and_log_loss_are_those_of_scikit_learn(labels: int) -> None:
-    answers = made(labels=labels)
-    right_labels = np.eye(labels)[answers.gold]
-    ours = ((answers.probabilities - right_labels) ** 2).sum(axis=1)
-    assert answers.brier == pytest.approx(ours)
-    assert answers.log_loss.mean() == pytest.approx(log_loss(answers.gold, answers.probabilities))
-    if labels == 2:  # scikit-learn's score is that of one of two labels
-        assert answers.brier.mean() == pytest.approx(2 * brier_score_loss(answers.gold, answers.probabilities[:, 1]))
+def squared(confidence: list[float], right: list[int], bins: int, units: list[int] | None = None) -> float:
+    """The squared error of answers to questions with two labels, of which the first is the answer."""
+    gold: list[Any] = [1 - value for value in right]
+    if units is not None:
+        gold = [GoldRow(value, {"unit": unit}) for value, unit in zip(gold, units, strict=True)]
+    metric = named(SQUARE, Binning(bins), "unit" if units is not None else "")
+    return metric.value(gold, [[value, 1 - value] for value in confidence])
 
 
 @pytest.mark.parametrize("kind", ["uniform", "quantile"])
 def test_bins_are_those_of_scikit_learn(kind: str) -> None:
-    answers = made(500, 2)
+    answered = confidence_and_right(*made(500, 2), ())
     binning = Binning(10, EQUAL_WIDTH) if kind == "uniform" else Binning(10)
-    accuracy, confidence = calibration_curve(answers.right, answers.confidence, n_bins=10, strategy=kind)
-    bins = reliability([answers], single(500), binning)
+    accuracy, confidence = calibration_curve(answered[1], answered[0], n_bins=10, strategy=kind)
+    bins = reliability([answered], range(500), binning, 1)
     assert [part.accuracy for part in bins] == pytest.approx(accuracy.tolist())
     assert [part.confidence for part in bins] == pytest.approx(confidence.tolist())
 
 
+def test_a_bin_of_one_unit_says_nothing_about_others() -> None:
+    answered = np.array([0.8, 0.9]), np.array([1.0, 0.0])
+    (alone,) = reliability([answered], ["a", "a"], Binning(1), 1)
+    assert (alone.accuracy, alone.interval) == (0.5, intervals.Interval(0.0, 1.0))
+
+
+def test_restarts_that_answer_alike_are_one_answer() -> None:
+    answered = confidence_and_right(*made(100, 2), ())
+    once, twice = (reliability([answered] * count, range(100), Binning(1), 1) for count in (1, 2))
+    assert (once[0].answers, twice[0].answers) == (100, 200)
+    assert once[0].interval.low == pytest.approx(twice[0].interval.low, abs=0.01)
+
+
 def test_the_plain_error_is_that_of_brute_force() -> None:
     answers = made(300)
+    confidence, right = confidence_and_right(*answers, ())
     total = 0.0
     for low in (0.0, 0.25, 0.5, 0.75):
-        rows = [row for row in range(300) if low < answers.confidence[row] <= low + 0.25]
+        rows = [row for row in range(300) if low < confidence[row] <= low + 0.25]
         if rows:
-            total += abs(float(np.sum(answers.confidence[rows] - answers.right[rows])))
-    assert plain_error(answers.confidence, answers.right, Binning(4, EQUAL_WIDTH)) == pytest.approx(total / 300)
+            total += abs(float(np.sum(confidence[rows] - right[rows])))
+    assert named("plain ECE", Binning(4, EQUAL_WIDTH)).value(*answers) == pytest.approx(total / 300)
+
+
+def test_confidence_and_overconfidence_by_hand() -> None:
+    answers = [0, 0], [[0.9, 0.1], [0.4, 0.6]]
+    assert named("confidence", Binning()).value(*answers) == pytest.approx(0.75)
+    assert named("overconfidence", Binning()).value(*answers) == pytest.approx(0.25)
 
 
 def test_equal_confidences_share_a_bin() -> None:
@@ -77,30 +95,29 @@ def test_equal_confidences_share_a_bin() -> None:
 
 
 def test_the_squared_error_is_the_mean_over_all_pairs() -> None:
-    answers = made(40)
+    gold, given = made(40, 2)
     units = np.arange(40) // 2
-    numbers = Binning(3).numbers(answers.confidence)
-    gaps = answers.confidence - answers.right
+    confidence, right = confidence_and_right(gold, given, ())
+    numbers = Binning(3).numbers(confidence)
+    gaps = confidence - right
     total = 0.0
     for number in range(3):
         rows = np.flatnonzero(numbers == number)
         pairs = [gaps[a] * gaps[b] for a, b in combinations(rows, 2) if units[a] != units[b]]
         total += len(rows) * float(np.mean(pairs))
-    given = squared(answers.confidence.tolist(), answers.right.tolist(), units.tolist(), 3)
-    assert given == pytest.approx(total / 40)
+    value = squared(confidence.tolist(), right.astype(int).tolist(), 3, units.tolist())
+    assert value == pytest.approx(total / 40)
 
 
 def test_equal_confidences_give_the_estimator_of_kumar() -> None:
-    right = [1.0, 1.0, 0.0, 1.0, 0.0]
     share = 3 / 5  # (confidence - share)² less share (1 - share) / (n - 1)
-    assert squared([0.9] * 5, right, [*range(5)], 4) == pytest.approx((0.9 - share) ** 2 - share * (1 - share) / 4)
+    assert squared([0.9] * 5, [1, 1, 0, 1, 0], 4) == pytest.approx((0.9 - share) ** 2 - share * (1 - share) / 4)
 
 
 def test_a_copy_of_a_row_in_a_resample_makes_no_pair() -> None:
-    confidence, right = [0.9, 0.8, 0.7, 0.6], [1.0, 0.0, 1.0, 0.0]
-    weighted = squared_error(Binning(1)).weighted
+    weighted = named(SQUARE, Binning(1)).weighted
     assert weighted is not None
-    scores = weighted([0, 1, 2, 3], list(zip(confidence, right, strict=True)))
+    scores = weighted([0, 1, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
     gaps = [-0.1, 0.8]
     assert scores(np.array([[2.0, 1.0, 0.0, 0.0]]))[0] == pytest.approx(gaps[0] * gaps[1])
     assert np.isnan(scores(np.array([[2.0, 0.0, 0.0, 0.0]]))[0])
@@ -108,98 +125,86 @@ def test_a_copy_of_a_row_in_a_resample_makes_no_pair() -> None:
 
 def test_a_single_cluster_has_no_squared_error() -> None:
     with pytest.raises(Undefined, match="two or more clusters"):
-        squared([0.9, 0.8], [1.0, 0.0], [0, 0], 1)
-    figures = estimates([made(30)], Units(np.zeros(30, dtype=int), are_clusters=True), Binning(5))
-    assert figures["calibration_error"].value is None
-    assert figures["brier"].value is not None and figures["brier"].interval is None
-    assert "only one cluster" in figures["brier"].reason
+        squared([0.9, 0.8], [1, 0], 1, [0, 0])
 
 
 def test_the_squared_error_has_no_bias() -> None:
-    binning, plain, debiased = Binning(10), [], []
+    plain, debiased = [], []
     for seed in range(400):
         answers = made(100, 2, sharpness=1.0, seed=seed)
-        plain.append(plain_error(answers.confidence, answers.right, binning))
-        debiased.append(squared(answers.confidence.tolist(), answers.right.tolist(), [*range(100)], 10))
-    error = np.std(debiased) / math.sqrt(400)
-    assert abs(np.mean(debiased)) < 3 * error
+        plain.append(named("plain ECE", Binning(10)).value(*answers))
+        debiased.append(named(SQUARE, Binning(10)).value(*answers))
+    assert abs(np.mean(debiased)) < 3 * np.std(debiased) / math.sqrt(400)
     assert np.mean(plain) > 0.08
-    assert np.mean(plain) == pytest.approx(chance_error(answers.confidence, binning), rel=0.1)
 
 
-def test_the_error_by_chance_is_exact_for_two_rows() -> None:
-    confidence = np.array([0.6, 0.9])
-    alone = float(np.mean(2 * confidence * (1 - confidence)))  # |c - right| is 1 - c with the probability c, else c
-    assert chance_error(confidence, Binning(10, EQUAL_WIDTH)) == pytest.approx(alone, abs=0.02)
-    assert chance_error(confidence, Binning(1)) == pytest.approx(_of_one_bin(confidence), abs=0.02)
+def test_the_interval_of_a_square_may_contain_zero() -> None:
+    gold, given = made(200, 2, sharpness=1.0)
+    interval = example_interval(named(SQUARE, Binning(10)), gold, [given])
+    assert interval.low < 0 < interval.high
 
 
-def _of_one_bin(confidence: np.ndarray) -> float:
-    """The mean of |sum of confidences - right answers| / 2, over the four outcomes of two rows."""
-    first, second = confidence
-    outcomes = {2: first * second, 1: first + second - 2 * first * second, 0: (1 - first) * (1 - second)}
-    return float(sum(share * abs(first + second - count) for count, share in outcomes.items())) / 2
+def test_the_error_is_the_root_and_zero_for_a_negative_square() -> None:
+    sharp, calm = made(400, 2, 3.0), ([0, 1], [[0.5, 0.5], [0.5, 0.5]])
+    error, square = named(ERROR, Binning(5)), named(SQUARE, Binning(5))
+    assert error.value(*sharp) == pytest.approx(math.sqrt(square.value(*sharp)))
+    assert square.value(*calm) < 0 == error.value(*calm)
+
+
+def test_tests_find_the_overconfident_system() -> None:
+    gold, sharp = made(400, 2, 3.0)
+    _, calm = made(400, 2, 1.0)
+    for name in TESTED:
+        comparison = paired_test(named(name, Binning(10)), gold, [sharp], [calm])
+        assert comparison.gain < 0 and comparison.p < 0.01
 
 
 @pytest.mark.parametrize(("labels", "sharpness"), [(2, 3.0), (3, 0.4), (4, 1.0)])
 def test_the_temperature_is_that_of_scipy(labels: int, sharpness: float) -> None:
-    answers = made(300, labels, sharpness)
+    gold, given = made(300, labels, sharpness)
     best = minimize_scalar(
-        lambda value: at_temperature(answers, math.exp(value)).log_loss.mean(), bounds=(-3, 3), method="bounded"
+        lambda value: log_loss(()).value(gold, list(at_temperature(given, math.exp(value)))),
+        bounds=(-3, 3),
+        method="bounded",
     )
-    assert fitted_temperature(answers) == pytest.approx(math.exp(best.x), rel=1e-3)
+    assert fitted_temperature(np.array(gold), np.array(given)) == pytest.approx(math.exp(best.x), rel=1e-3)
 
 
 def test_temperatures_have_limits() -> None:
-    probabilities = np.array([[0.7, 0.3], [0.2, 0.8]])
-    given = np.array([0, 1])
-    assert fitted_temperature(LabelAnswers(given, given, probabilities)) == LOWEST
-    assert fitted_temperature(LabelAnswers(1 - given, given, probabilities)) == HIGHEST
+    given, probabilities = np.array([0, 1]), np.array([[0.7, 0.3], [0.2, 0.8]])
+    assert fitted_temperature(given, probabilities) == LOWEST
+    assert fitted_temperature(1 - given, probabilities) == HIGHEST
+
+
+def test_each_half_has_the_temperature_of_the_other() -> None:
+    gold, given = made(100)
+    half = np.arange(100) < 40
+    right, matrix = np.array(gold), np.array(given)
+    tempered = crossed(right, matrix, half)
+    of_second = fitted_temperature(right[~half], matrix[~half])
+    assert tempered[half] == pytest.approx(at_temperature(given[:40], of_second))
 
 
 def test_a_label_that_a_row_does_not_offer_stays_impossible() -> None:
-    answers = LabelAnswers(np.array([0]), np.array([0]), np.array([[0.6, 0.4, 0.0]]))
-    assert at_temperature(answers, 3.0).probabilities[0, 2] == 0
-    assert at_temperature(answers, 1.0).probabilities == pytest.approx(answers.probabilities)
-
-
-def test_restarts_have_a_mean_and_a_deviation() -> None:
-    figure = estimate(MEAN, [[0.0, 1.0], [1.0, 1.0]], single(2))
-    assert (figure.value, figure.restarts) == (0.75, (0.5, 1.0))
-    assert figure.deviation == pytest.approx(math.sqrt(0.125))
-
-
-def test_a_negative_square_is_shown_as_zero() -> None:
-    figure = Estimate.of([-0.02, 0.01]).root
-    assert (figure.value, figure.restarts) == (0.0, (0.0, 0.1))
-
-
-def test_clusters_widen_intervals() -> None:
-    values = np.repeat(np.random.default_rng(0).normal(size=40), 5).tolist()
-    wide = estimate(MEAN, [values], Units(np.repeat(np.arange(40), 5), are_clusters=True)).interval
-    narrow = estimate(MEAN, [values], single(200)).interval
-    assert wide is not None and narrow is not None
-    assert wide.high - wide.low > 1.8 * (narrow.high - narrow.low)
+    right, matrix = np.array([0, 1, 0, 1]), np.array([[0.6, 0.4, 0.0], [0.5, 0.2, 0.3]] * 2)
+    tempered = crossed(right, matrix, np.array([True, True, False, False]))
+    assert tempered[0, 2] == tempered[2, 2] == 0 and tempered.sum(axis=1) == pytest.approx(1)
 
 
 def test_a_change_is_the_difference_of_the_figures() -> None:
-    before, units, binning = [made(seed=1), made(seed=2)], single(200), Binning(8)
-    after = [at_temperature(answers, 2.0) for answers in before]
-    change = changes(before, after, units, binning)
-    first, second = estimates(before, units, binning), estimates(after, units, binning)
-    for name, figure in change.items():
-        assert figure.value is not None
-        assert figure.value == pytest.approx((second[name].value or 0) - (first[name].value or 0), abs=1e-12)
-    assert change["log_loss"].interval is not None and change["log_loss"].interval.high < 0
-    assert change["accuracy"].value == 0
-
-
-def test_pairs_find_the_overconfident_system() -> None:
-    sharp, calm = made(400, 2, 3.0), made(400, 2, 1.0)
-    comparisons = compared([sharp], [calm], single(400), Binning(10))
-    assert set(comparisons) == {"squared_error", "brier", "log_loss"}
-    for comparison in comparisons.values():
-        assert comparison.low > 0 and comparison.p < 0.01
+    gold, given = made(seed=1)
+    half = np.arange(200) % 2 == 0
+    compared = [named(name, Binning(8)) for name in TESTED]
+    tempered = list(crossed(np.array(gold), np.array(given), half))
+    temperature, after, *changes = temperature_measures((), half, compared)
+    assert temperature.value(gold, given) == fitted_temperature(np.array(gold), np.array(given))
+    assert after.value(gold, given) == named(ERROR, Binning(8)).value(gold, tempered)
+    for metric, change in zip(compared, changes, strict=True):
+        value = metric.value(gold, tempered) - metric.value(gold, given)
+        assert change.value(gold, given) == pytest.approx(value, abs=1e-12)
+        assert change.weighted is not None
+        assert change.weighted(gold, given)(np.ones((1, 200)))[0] == pytest.approx(value, abs=1e-12)
+    assert example_interval(changes[-1], gold, [given]).high < 0, "the log loss falls"
 
 
 @pytest.mark.parametrize("count", [0, 1001])

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import benchrunner_glue
-from benchrunner import Classify, Metric, Regress
+from benchrunner import Classify, Metric, Regress, UnknownName
 from benchrunner.results import Plugins
 from benchrunner_conll.conlleval import evaluate
 from benchrunner_files.kinds import KINDS
@@ -54,6 +54,14 @@ def test_a_metric_of_a_plugin_or_another_task_is_shown(plugins: Plugins, monkeyp
     assert of_plugin is mae
     assert of_task.name == "ndcg@10" and not of_task.detail  # WikiQA itself shows it with --metrics all
     assert plugins.tasks["ranking/wikiqa"].metrics[2].detail
+
+
+def test_losses_are_metrics_of_one_label_for_each_row(plugins: Plugins) -> None:
+    names = ["brier", "log_loss"]
+    found = metrics_of(names, Classify(("a", "b")), plugins)
+    assert [metric.value(["a"], [[0.5, 0.5]]) for metric in found] == pytest.approx([0.5, 0.693], abs=1e-3)
+    with pytest.raises(UnknownName, match="brier"):
+        metrics_of(names, MultiLabel(("a", "b")), plugins)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -3,20 +3,23 @@
 import numpy as np
 import pytest
 
-from benchrunner_statistics import holm
 from benchrunner_statistics.corrections import directional, over_looks
 
 
 def test_adjusted_p_values_by_hand() -> None:
     """0.01 * 4; 0.02 * 3; 0.03 * 2 = 0.06 as well; 0.04 * 1 is raised to 0.06."""
-    adjusted = holm({"a": 0.04, "b": 0.01, "c": 0.03, "d": 0.02})
-    assert {name: round(value, 12) for name, value in adjusted.items()} == {"a": 0.06, "b": 0.04, "c": 0.06, "d": 0.06}
-    assert list(adjusted) == ["a", "b", "c", "d"]
+    p_values = {("a", "A"): 0.04, ("b", "B"): 0.01, ("c", "C"): 0.03, ("d", "D"): 0.02}
+    assert list(directional(p_values).items()) == [
+        (("a", "A"), pytest.approx(0.06)),
+        (("b", "B"), pytest.approx(0.04)),
+        (("c", "C"), pytest.approx(0.06)),
+        (("d", "D"), pytest.approx(0.06)),
+    ]
 
 
 def test_adjusted_p_values_are_at_most_one() -> None:
-    assert holm({1: 0.9, 2: 0.6}) == {1: 1.0, 2: 1.0}
-    assert holm({}) == {}
+    assert directional({("a", "A"): 0.9, ("b", "B"): 0.6}) == {("a", "A"): 1.0, ("b", "B"): 1.0}
+    assert directional({}) == {}
 
 
 def test_one_test_at_several_looks_by_hand() -> None:

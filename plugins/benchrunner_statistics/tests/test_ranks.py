@@ -6,7 +6,7 @@ import math
 import pytest
 
 from benchrunner.studies.entries import MeanRank, Ranks
-from benchrunner_statistics.corrections import directional, holm
+from benchrunner_statistics.corrections import directional
 from benchrunner_statistics.ranks import mean_ranks, ranks
 
 
@@ -41,11 +41,6 @@ def test_against_one_system_every_other_may_be_equal() -> None:
     p_values = {("b", "a"): 0.01, ("c", "a"): 0.03, ("d", "a"): 0.02}
     adjusted = directional(p_values)
     assert adjusted == pytest.approx({("b", "a"): 0.01 * 3, ("d", "a"): 0.02 * 2.5, ("c", "a"): 0.03 * 2})
-
-
-def test_columns_of_one_test_have_holms_correction() -> None:
-    p_values = {(("b", column), ("a", column)): 0.01 + column / 100 for column in range(3)}
-    assert directional(p_values) == holm(p_values)
 
 
 def most_equal_pairs(systems: int, different: int) -> int:

@@ -1,4 +1,4 @@
-"""Metrics of rankings: hand-worked values, and scikit-learn's own figures."""
+"""Metrics of probabilities: hand-worked values, and scikit-learn's own figures."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from benchrunner import Classify
 from benchrunner.errors import PluginError
 from benchrunner.metrics import Metric, Score
 from benchrunner_kinds import Choose, MultiLabel
-from benchrunner_tasks import average_precision, roc_auc
+from benchrunner_tasks import average_precision, brier, label_probabilities, log_loss, roc_auc
 
 LABELS = ("a", "b", "c")
 TWO = ("no", "yes")
@@ -111,3 +111,36 @@ def test_probabilities_of_problems_are_in_the_order_of_labels() -> None:
     for problem in (Classify(LABELS), Choose(3), MultiLabel(LABELS)):
         probabilities = problem.extra_figures(outputs, table, problem.decoding)["probabilities"]
         assert np.argsort(probabilities).tolist() == [[0, 2, 1], [0, 1, 2]]
+
+
+@pytest.mark.parametrize("labels", [TWO, LABELS])
+def test_losses_agree_with_scikit_learn(labels: tuple[str, ...]) -> None:
+    draw = np.random.default_rng(len(labels))
+    gold = draw.choice(labels, 200).tolist()
+    probabilities = draw.dirichlet([1.0] * len(labels), 200)
+    assert value(log_loss(labels), gold, probabilities.tolist()) == pytest.approx(
+        sklearn.metrics.log_loss(gold, probabilities, labels=labels)
+    )
+    of_all = sklearn.metrics.brier_score_loss(gold, probabilities, labels=labels, scale_by_half=False)
+    assert value(brier(labels), gold, probabilities.tolist()) == pytest.approx(of_all)
+
+
+def test_losses_by_hand() -> None:
+    gold, probabilities = ["yes", "no"], of_yes(0.5, 0.2)
+    assert value(brier(TWO), gold, probabilities) == pytest.approx((0.5 + 0.08) / 2)
+    assert value(log_loss(TWO), gold, probabilities) == pytest.approx((np.log(2) - np.log(0.8)) / 2)
+    assert brier(TWO).gain(0.5) < brier(TWO).gain(0.4), "lower is better"
+
+
+def test_rows_may_offer_different_numbers_of_labels() -> None:
+    right, matrix = label_probabilities([2, 0], [[0.5, 0.25, 0.25], [1.0, 0.0]])
+    assert right.tolist() == [2, 0]
+    assert matrix.tolist() == [[0.5, 0.25, 0.25], [1.0, pytest.approx(1e-38, rel=1), 0.0]]
+
+
+def test_questions_without_one_right_label_have_a_reason() -> None:
+    several = Score(None, "its questions have no single right label of several")
+    assert brier(TWO).score([["yes"], []], of_yes(0.9, 0.1)) == several
+    assert log_loss(()).score([0.5], [[1.0]]) == several
+    expected = Score(None, "its probabilities of labels do not add up to 1")
+    assert brier(TWO).score(["yes"], [[0.9, 0.8]]) == brier(TWO).score(["no"], [[float("nan"), 1.0]]) == expected
