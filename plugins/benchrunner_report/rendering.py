@@ -93,7 +93,7 @@ def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
 
 def _key(series: int) -> Markup:
     """Draw the marker of a series as it stands beside its name."""
-    return element("svg", marker(8, 8, series, 5.5), viewBox="0 0 16 16", class_="key", aria_hidden="true")
+    return element("svg", marker((8, 8), series, 5.5), viewBox="0 0 16 16", class_="key", aria_hidden="true")
 
 
 def _anchors(report: Report) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Drawings of a report: curves of training and tuning, differences of each column, marks, scales and escaped texts."""
+"""The cards of a report: curves of training and tuning, and differences of each column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from small_studies import NAMES, small
 from benchrunner.results import Result, Runner
 from benchrunner_report.drawings.charts import cards
 from benchrunner_report.drawings.study_charts import study_cards
-from benchrunner_report.drawings.svg import Scale, element, marker, style
 from benchrunner_report.gathering import Report, gather
 
 
@@ -54,18 +53,3 @@ def test_curves_are_means_at_equal_steps(tmp_path: Path) -> None:
     curve = gather(result, made).sections[0].curves[0]
     assert curve.restarts == 3
     assert list(curve.points) == [(step, pytest.approx(step / 100 + 1)) for step in range(10, 291, 10)]
-
-
-def test_thirty_six_series_differ_in_colour_or_shape() -> None:
-    styles = {style(series) for series in range(36)}
-    drawn = {marker(0, 0, series) for series in range(36)}
-    assert len(styles) == len(drawn) == 36
-
-
-def test_attributes_and_texts_of_drawings_are_escaped() -> None:
-    assert element("text", "<b>", class_='a"b') == '<text class="a&#34;b">&lt;b&gt;</text>'
-
-
-def test_ticks_are_round_and_within_the_scale() -> None:
-    assert list(Scale(0.0, 100.0, 0, 1).ticks()) == [0, 20, 40, 60, 80, 100]
-    assert list(Scale(-0.3, 0.31, 0, 1).ticks(4)) == [-0.2, 0, 0.2]
