@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def page_environment(
-    package: str, styles: Iterable[str], scripts: Iterable[str], shown: Callable[[str], str] = str
+    package: str, styles: Iterable[str] = (), scripts: Iterable[str] = (), shown: Callable[[str], str] = str
 ) -> Environment:
     """Return an environment for the templates of a package, which may use and replace the templates of reports.
 
