@@ -2,7 +2,6 @@
 
 from benchrunner_report.disagreement import Disagreement as Disagreement
 from benchrunner_report.drawings import chart as chart
-from benchrunner_report.drawings.drawing import draw as draw
 from benchrunner_report.drawings.study_charts import mean_rank_card as mean_rank_card
 from benchrunner_report.gathering import gather as gather
 from benchrunner_report.grading import graded as graded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchrunner_report.drawings.chart import Axis, Chart, Group, Mark, Panel, Point
-from benchrunner_report.drawings.svg import SHAPES, short
+from benchrunner_report.drawings.series import SHAPES, short
 
 
 def curve(

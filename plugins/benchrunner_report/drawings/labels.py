@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from benchrunner_report.drawings.svg import Place
-
+Place = tuple[float, float]
+"""Coordinates of a drawing: x from the left, y from the top."""
 LINE = 13.0
 """Height of a line of text, in units of the drawing."""
 STEPS = 40
@@ -32,7 +32,7 @@ def placed(markers: Iterable[tuple[Place, float]], taken: Sequence[Box], area: B
             if is_inside and not any(_overlap(box, other) for other in covered):
                 break
         covered.append(box)
-        beginnings.append((begin, base))
+        beginnings.append((round(begin, 1), round(base, 1)))
     return beginnings
 
 

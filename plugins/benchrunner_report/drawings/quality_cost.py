@@ -10,7 +10,7 @@ from typing import final
 
 from benchrunner.results import Result, comparison
 from benchrunner_report.drawings.chart import WIDTH, Axis, Chart, Group, Mark, Panel, Point
-from benchrunner_report.drawings.charts import Card
+from benchrunner_report.drawings.task_charts import Card
 
 
 @final

@@ -52,7 +52,7 @@ class Scale:
         if self.axis.is_logarithmic:
             value = math.log10(value)
         share = (value - self.low) / (self.high - self.low)
-        return self.start + max(0.0, min(1.0, share)) * (self.end - self.start)
+        return round(self.start + max(0.0, min(1.0, share)) * (self.end - self.start), 1)
 
     def ticks(self, most: float) -> list[float]:
         """Return the ticks of the axis; round values are at most `most` steps between its ends."""

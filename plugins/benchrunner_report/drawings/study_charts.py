@@ -8,9 +8,9 @@ from statistics import median
 
 from benchrunner.results import Result, Study, pairs
 from benchrunner_report.drawings.chart import Axis, Chart, Group
-from benchrunner_report.drawings.charts import Card
 from benchrunner_report.drawings.groups import curve, curves, dot, dots
 from benchrunner_report.drawings.scale import is_constant
+from benchrunner_report.drawings.task_charts import Card
 
 Tested = tuple[str, str, str]
 """System, the other system and the column of a test."""
@@ -120,7 +120,7 @@ def _difference(result: Result, tested: Tested, pair: pairs.Pair, place: int, na
     p = "< 0.001" if pair.adjusted_p < 0.001 else f"{pair.adjusted_p:.2g}"
     about = f" from {other}, interval {pair.interval_text}, p {p}"
     series = (*result.study.names, *result.study.arms).index(system)
-    return dot(name, series, place, pair.points, pair.ends, (), about, "" if pair.is_clear else "unclear")
+    return dot(name, series, place, pair.points, pair.ends, (), about, "" if pair.is_clear else "pale")
 
 
 def _limits(tests: Collection[pairs.Pair]) -> tuple[float, float]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from small_studies import draw
 
 from benchrunner_report.drawings.chart import Axis, Chart, Group, Mark, Panel
-from benchrunner_report.drawings.drawing import draw
 from benchrunner_report.drawings.groups import curve, curves, dot, dots
 from benchrunner_report.drawings.scale import Scale
-from benchrunner_report.drawings.svg import element, marker, short, style
+from benchrunner_report.drawings.series import look, outline, short
 
 LOGARITHMIC = Axis(is_logarithmic=True)
 
@@ -20,13 +20,14 @@ def texts(drawing: str, kind: str) -> list[str]:
 
 
 def test_thirty_six_series_differ_in_colour_or_shape() -> None:
-    styles = {style(series) for series in range(36)}
-    drawn = {marker((0, 0), series, 4.5) for series in range(36)}
-    assert len(styles) == len(drawn) == 36
+    assert len({look(series) for series in range(36)}) == 36
+    assert len({(look(series)[:2], outline(series)) for series in range(36)}) == 36
 
 
 def test_attributes_and_texts_of_drawings_are_escaped() -> None:
-    assert element("text", "<b>", class_='a"b') == '<text class="a&#34;b">&lt;b&gt;</text>'
+    [drawing] = draw(dots('a"b', "<i>", Axis("<b>"), [dot("<u>", 0, 0, 1.0, None)]))
+    assert 'id="a&#34;b-0-t">&lt;i&gt;<' in drawing and ">&lt;b&gt;</text>" in drawing
+    assert drawing.count("&lt;u&gt;") == 3 and "<u>" not in drawing
 
 
 def test_ticks_are_round_and_within_the_scale() -> None:
@@ -74,8 +75,8 @@ def test_a_reference_is_on_the_axis_with_its_name() -> None:
 
 def test_the_first_name_is_at_the_top_beside_its_dot() -> None:
     [drawing] = draw(dots("d", "Title", Axis("score"), [dot("a", 0, 0, 1.0, None), dot("b", 0, 1, 2.0, None)]))
-    names = [float(y) for y in re.findall(r'<text x="0" y="([\d.]+)" class="name"', drawing)]
-    markers = [float(y) for y in re.findall(r'cy="([\d.]+)"', drawing)]
+    names = [float(y) for y in re.findall(r'<text x="0" y="([\d.]+)"[^>]*class="name"', drawing)]
+    markers = [float(y) for y in re.findall(r"translate\([\d.]+ ([\d.]+)\)", drawing)]
     assert texts(drawing, "name") == ["a", "b"]
     assert names == [marker + 4 for marker in markers] and markers[0] < markers[1]
 
@@ -84,7 +85,7 @@ def test_seven_lines_have_a_panel_each_over_all_lines_in_grey() -> None:
     lines = [curve(f"line {number}", number, [(1, number), (2, number + 1)]) for number in range(7)]
     first, *others = draw(curves("c", "Title", Axis("step"), "loss", lines))
     assert first.count('class="other') == 7 and len(others) == 6
-    assert all('<use href="#c">' in drawing and "other" not in drawing for drawing in others)
+    assert all('<use href="#c-behind"/>' in drawing and "other" not in drawing for drawing in others)
     assert '<title id="c-1-t">Title: line 1</title>' in others[0]
     assert '<desc id="c-1-d">line 1: 1 at 1 to 2 at 2</desc>' in others[0]
 
@@ -95,7 +96,7 @@ def test_screen_readers_are_told_the_titles_of_groups() -> None:
         Group("", "", 1, [Mark("front", [(1, 1), (2, 2)])]),
     ]
     [drawing] = draw(Chart("c", "Title", Axis(), Axis(), [Panel("score", groups)]))
-    assert '<g class="pale"><title>a: 1 of 2</title><circle' in drawing
+    assert '<g class="pale"><title>a: 1 of 2</title><path' in drawing
     assert '<desc id="c-0-d">a: 1 of 2</desc>' in drawing and texts(drawing, "axis")[-1] == "score"
 
 

@@ -10,8 +10,8 @@ import pytest
 from small_studies import NAMES, small
 
 from benchrunner.results import Result, Runner
-from benchrunner_report.drawings.charts import cards
 from benchrunner_report.drawings.study_charts import study_cards
+from benchrunner_report.drawings.task_charts import cards
 from benchrunner_report.gathering import Report, gather
 
 
@@ -29,7 +29,7 @@ def test_each_column_has_its_own_differences(tmp_path: Path) -> None:
     columns = [replace(column, label="same") for column in result.study.columns]
     study = replace(result.study, columns=tuple(columns))
     [card] = [card for card in study_cards(replace(result, study=study)) if card.title.startswith("Differences")]
-    assert len(card.drawings) == 2 and all("made/poorest" in drawing for drawing in card.drawings)
+    assert len(card.charts) == 2 and all("made/poorest" in chart.upwards.names for chart in card.charts)
 
 
 def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Report) -> None:
@@ -39,7 +39,7 @@ def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Re
     equal = {(name, column): [0.98, 0.98 + 1e-14] for name in NAMES}
     result = replace(study[0], given_statistics=replace(study[0].statistics, trials=equal))
     [card] = [card for card in cards(replace(section, result=result)) if card.title == "Expected best"]
-    assert not card.drawings and "all grid points of a system have the same score" in card.words
+    assert not card.charts and "all grid points of a system have the same score" in card.words
 
 
 def test_curves_are_means_at_equal_steps(tmp_path: Path) -> None:

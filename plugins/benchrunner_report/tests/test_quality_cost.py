@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from small_studies import draw
+
 from benchrunner import Score
 from benchrunner.results import Result, comparison
-from benchrunner_report.drawings.drawing import LETTER
+from benchrunner_report.drawings.frame import LETTER
 from benchrunner_report.drawings.labels import LINE, placed
 from benchrunner_report.drawings.quality_cost import Choice, cost_cards, front
 from finished_studies import task
@@ -92,7 +94,7 @@ def test_names_cover_neither_names_nor_markers() -> None:
 
 def test_a_chart_has_both_axes_with_units_and_a_step() -> None:
     [card] = cost_cards(with_costs({"a": 1e6, "b": 5e7, "c": 2e6}))
-    [drawing] = card.drawings
+    [drawing] = draw(card.charts[0])
     assert "mean over 4 columns, points</text>" in drawing
     assert "parameters, number (logarithmic; less is better)</text>" in drawing
     assert "a: 60.0 at 1.00 M; b: 70.0 at 50.0 M; c: 80.0 at 2.00 M" in drawing

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_studies import KINDS, NAMES, small
+from small_studies import KINDS, NAMES, draw, small
 
 from benchrunner import PublishedColumn, PublishedRow
 from benchrunner.command_line.main import main
@@ -21,7 +21,6 @@ from benchrunner.studies.entries import Statistics
 from benchrunner.studies.pairs import Comparison, Pair, Pairing
 from benchrunner.studies.study import Column, System
 from benchrunner_report.drawings.chart import Axis
-from benchrunner_report.drawings.drawing import draw
 from benchrunner_report.drawings.groups import dot, dots
 from benchrunner_report.gathering import Report, gather, headline
 from benchrunner_report.rendering import rendered, write_report

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from benchrunner_report.drawings.chart import Axis, Chart
-from benchrunner_report.drawings.drawing import draw
 from benchrunner_report.drawings.groups import curve, curves, dot, dots
 from benchrunner_report.drawings.matrix import Matrix, shaded
 from benchrunner_report.drawings.scale import is_constant
-from benchrunner_report.drawings.svg import SHAPES
+from benchrunner_report.drawings.series import SHAPES
 from benchrunner_report.section import Section
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 
 @final
@@ -33,19 +28,11 @@ class Card:
     legend: Sequence[str] = ()
     """Names of the series, in their order, where these are no systems."""
 
-    @cached_property
-    def drawings(self) -> Sequence[Markup]:
-        """The charts as SVG."""
-        drawings: list[Markup] = []
-        for chart in self.charts:
-            drawings += draw(chart)
-        return drawings
-
     @property
     def is_wide(self) -> bool:
         """Whether the card takes the whole width of the page."""
-        several = len(self.drawings) > 1 or len(self.matrices) > 1
-        return several or any(len(matrix.columns) > SHAPES for matrix in self.matrices)
+        drawings = sum(len(chart.panels) for chart in self.charts)
+        return drawings > 1 or len(self.matrices) > 1 or any(len(part.columns) > SHAPES for part in self.matrices)
 
 
 def cards(section: Section) -> Iterator[Card]:
