@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchrunner.results import Result, comparison
 from benchrunner_report.drawings.chart import WIDTH, Axis, Chart, Group, Mark, Panel, Point
 from benchrunner_report.drawings.task_charts import Card
-
-
-@final
-@dataclass(frozen=True)
-class Choice:
-    """A system as a point of a chart, with its quality and its cost."""
-
-    name: str
-    number: int
-    """Place of the system in the study, which decides on its marker."""
-    quality: float
-    cost: comparison.Cost
-    value: float
-    """The number of the cost."""
-    gain: float
-    """The quality, so that more is better."""
-    price: float
-    """The cost, so that less is better."""
 
 
 def cost_cards(result: Result) -> Iterator[Card]:
@@ -41,16 +21,16 @@ def cost_cards(result: Result) -> Iterator[Card]:
     costs_of = defaultdict[tuple[str, str], list[comparison.Cost]](list)
     for cost in result.costs:
         costs_of[cost.quantity, cost.unit].append(cost)
-    for number, ((quantity, _), costs) in enumerate(costs_of.items()):
-        choices = []
-        for cost in costs:
-            if cost.system in quality and cost.value is not None and cost.value > 0:
-                price = -cost.value if cost.unit.endswith("/s") else cost.value
-                shown = quality[cost.system]
-                place = result.study.names.index(cost.system)
-                choices.append(Choice(cost.system, place, shown, cost, cost.value, sign * shown, price))
-        if len(choices) > 1:
-            yield Card(f"Quality and {quantity}", about, [_chart(f"quality-{number}", label, choices)])
+    for number, ((quantity, unit), costs) in enumerate(costs_of.items()):
+        more, direction = ("more", -1) if unit.endswith("/s") else ("less", 1)
+        shown = [cost for cost in costs if cost.system in quality and (cost.value or 0) > 0]
+        if len(shown) > 1:
+            across = f"{quantity}, {unit or 'number'} (logarithmic; {more} is better)"
+            groups = _groups(shown, quality, result.study.names, direction, sign)
+            title = f"{label} against {quantity}"
+            axes = Axis(across, is_logarithmic=True), Axis()
+            chart = Chart(f"quality-{number}", title, *axes, [Panel(label, groups)], width=1.5 * WIDTH)
+            yield Card(f"Quality and {quantity}", about, [chart])
 
 
 def _quality(result: Result) -> tuple[dict[str, float], str, int]:
@@ -79,35 +59,39 @@ def _quality(result: Result) -> tuple[dict[str, float], str, int]:
     return quality, f"{label}, points", 1
 
 
-def front(choices: Sequence[Choice]) -> list[Choice]:
-    """Return the systems than which no other is as good and as cheap, and better or cheaper; the cheapest first."""
-    kept = list[Choice]()
-    for choice in sorted(choices, key=lambda choice: (choice.price, -choice.gain)):
-        last = kept[-1] if kept else choice
-        is_equal = (choice.price, choice.gain) == (last.price, last.gain)
-        if is_equal or choice.gain > last.gain:
-            kept.append(choice)
-    return kept
+def _groups(
+    costs: Sequence[comparison.Cost], quality: Mapping[str, float], names: Sequence[str], direction: int, sign: int
+) -> list[Group]:
+    """Return the front as a line, on which a quality holds until the next better one, and the marks of the systems.
 
-
-def _chart(name: str, label: str, choices: Sequence[Choice]) -> Chart:
-    """Return the chart of some systems, with the front as a line: a quality holds until the next better one."""
-    best = front(choices)
+    `direction` is -1 where more of the cost is better, and `sign` where less of the quality is.
+    """
+    points = {}
+    for cost in costs:
+        points[cost.system] = (direction * (cost.value or 0.0), sign * quality[cost.system])
+    best = front(points.values())
     corners = list[Point]()
-    for choice in best:
+    for price, gain in best:
         if corners:
-            corners.append((choice.value, corners[-1][1]))
-        corners.append((choice.value, choice.quality))
+            corners.append((abs(price), corners[-1][1]))
+        corners.append((abs(price), sign * gain))
     groups = [Group("", "", 0, [Mark("front", corners)])]
-    for choice in choices:
-        cost, quality = choice.cost, choice.quality
-        marks = [Mark("", [(choice.value, quality)], 5)]
+    for cost in costs:
+        point = price, gain = points[cost.system]
+        level = sign * gain
+        marks = [Mark("", [(abs(price), level)], 5)]
         if cost.low and cost.high:
-            marks.insert(0, Mark("whisker", [(cost.low, quality), (cost.high, quality)]))
-        about = f"{quality:.1f} at {cost.text} {cost.interval_text}".rstrip()
-        kind = "" if choice in best else "pale"
-        groups.append(Group(choice.name, about, choice.number, marks, kind, is_labelled=True))
-    cost = choices[0].cost
-    more = "more" if cost.unit.endswith("/s") else "less"
-    across = Axis(f"{cost.quantity}, {cost.unit or 'number'} (logarithmic; {more} is better)", is_logarithmic=True)
-    return Chart(name, f"{label} against {cost.quantity}", across, Axis(), [Panel(label, groups)], width=1.5 * WIDTH)
+            marks.insert(0, Mark("whisker", [(cost.low, level), (cost.high, level)]))
+        about = f"{level:.1f} at {cost.text} {cost.interval_text}".rstrip()
+        kind = "" if point in best else "pale"
+        groups.append(Group(cost.system, about, names.index(cost.system), marks, kind, is_labelled=True))
+    return groups
+
+
+def front(points: Iterable[Point]) -> list[Point]:
+    """Return the prices and gains than which no other is as cheap and as good, and cheaper or better; by price."""
+    kept = list[Point]()
+    for price, gain in sorted(set(points), key=lambda point: (point[0], -point[1])):
+        if not kept or gain > kept[-1][1]:
+            kept.append((price, gain))
+    return kept

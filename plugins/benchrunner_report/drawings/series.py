@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from benchrunner.results import comparison
+
 OUTLINES = (
     "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0Z",
     "M.88 .88H-.88V-.88H.88Z",
@@ -31,9 +33,8 @@ def _shape(series: int) -> int:
 
 
 def short(value: float) -> str:
-    """Write the number beside a tick of an axis, with k for thousands, M for millions and so on: 20k, 3M."""
-    for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        is_short = unit > 1e3 or value % unit == 0  # 1.5M, but 1500
-        if abs(value) >= unit * 10 or (abs(value) >= unit and is_short):
-            return f"{value / unit:.3g}{name}"
-    return f"{value:.4g}"
+    """Write the number beside a tick of an axis, with a prefix from 10,000 on: 2000, 12.3k, 3M."""
+    if abs(value) < 10_000:
+        return f"{value:.4g}"
+    number, _, prefix = comparison.prefixed(value).partition(" ")
+    return f"{float(number):g}{prefix}"

@@ -102,7 +102,7 @@ def test_screen_readers_are_told_the_titles_of_groups() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(500, "500"), (1500, "1500"), (2000, "2k"), (12345, "12.3k"), (1.5e6, "1.5M"), (2e7, "20M"), (3.2e9, "3.2G")],
+    [(0.25, "0.25"), (1500, "1500"), (12345, "12.3k"), (1.5e6, "1.5M"), (2e7, "20M"), (3.2e9, "3.2G")],
 )
 def test_numbers_beside_ticks_are_short(value: float, text: str) -> None:
     assert short(value) == text

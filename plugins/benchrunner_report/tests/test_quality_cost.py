@@ -11,23 +11,19 @@ from benchrunner import Score
 from benchrunner.results import Result, comparison
 from benchrunner_report.drawings.frame import LETTER
 from benchrunner_report.drawings.labels import LINE, placed
-from benchrunner_report.drawings.quality_cost import Choice, cost_cards, front
+from benchrunner_report.drawings.quality_cost import cost_cards, front
 from finished_studies import task
 from made_results import made_result
 
 TASKS = (task("made/one"), task("made/two"))
 
 
-def choice(name: str, gain: float, price: float) -> Choice:
-    return Choice(name, 0, gain, comparison.Cost(name, "memory", "B", price), price, gain, price)
-
-
-def with_costs(values: dict[str, float], unit: str = "", *, lower_is_better: bool = False) -> Result:
-    """Make a result whose systems have these costs, and scores of 0.6, 0.7, ... in their order."""
+def with_costs(values: dict[str, float], unit: str = "", *, step: float = 0.1, lower_is_better: bool = False) -> Result:
+    """Make a result whose systems have these costs, and in their order scores of 0.6, 0.6 + step, ..."""
     made = made_result(TASKS, tuple(values))
     cells = []
     for cell in made.cells:
-        mean = Score(0.6 + 0.1 * list(values).index(cell.cell.system))
+        mean = Score(0.6 + step * list(values).index(cell.cell.system))
         figures = {}
         for term, figure in cell.figures.items():
             figures[term] = replace(figure, mean=mean, lower_is_better=lower_is_better)
@@ -43,12 +39,8 @@ def pale(result: Result) -> list[str]:
     return [group.name for group in chart.panels[0].groups if group.kind == "pale"]
 
 
-def names_of(choices: list[Choice]) -> list[str]:
-    return [choice.name for choice in choices]
-
-
 def test_a_worse_and_dearer_system_is_not_on_the_front() -> None:
-    assert names_of(front([choice("a", 80, 100), choice("b", 79, 101), choice("c", 90, 200)])) == ["a", "c"]
+    assert front([(101, 79), (100, 80), (200, 90), (100, 80)]) == [(100, 80), (200, 90)]
 
 
 def test_more_of_a_speed_is_better() -> None:
@@ -62,20 +54,19 @@ def test_fewer_errors_are_the_better_quality() -> None:
 
 
 def test_equal_systems_are_both_on_the_front() -> None:
-    assert names_of(front([choice("a", 80, 100), choice("b", 80, 100), choice("c", 79, 100)])) == ["a", "b"]
+    assert pale(with_costs({"a": 100.0, "b": 100.0, "c": 101.0}, step=0.0)) == ["c"]
 
 
-def test_no_system_of_the_front_is_dominated_and_all_others_are() -> None:
+def test_no_point_of_the_front_is_dominated_and_all_others_are() -> None:
     draw = random.Random(5)
     for _ in range(50):
-        many = [choice(str(number), draw.randint(0, 9), draw.randint(1, 9)) for number in range(20)]
-        wanted = [one for one in many if not any(dominates(other, one) for other in many)]
-        assert sorted(names_of(front(many))) == sorted(names_of(wanted))
-
-
-def dominates(one: Choice, other: Choice) -> bool:
-    is_as_good = one.gain >= other.gain and one.price <= other.price
-    return is_as_good and (one.gain, one.price) != (other.gain, other.price)
+        points = {(draw.randint(1, 9), draw.randint(0, 9)) for _ in range(20)}
+        wanted = []
+        for price, gain in sorted(points):
+            others = points - {(price, gain)}
+            if not any(cheaper <= price and better >= gain for cheaper, better in others):
+                wanted.append((price, gain))
+        assert front(points) == wanted
 
 
 def test_names_cover_neither_names_nor_markers() -> None:
