@@ -1,4 +1,7 @@
-"""A chart as a value: panels with lines and markers over the same axes."""
+"""A chart as a value: panels with lines and markers over the same axes.
+
+The macro `drawn` of the template `chart.html` draws it on every page of `page_environment`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,6 @@ from typing import final
 
 Point = tuple[float, float]
 """A place in a chart: a value of the horizontal axis and a value of the vertical axis."""
-WIDTH = 400.0
-"""Usual width of a drawing, in units of the drawing. Pages scale it to their columns."""
 
 
 @final
@@ -87,7 +88,8 @@ class Chart:
     """What all panels show behind their groups."""
     reference: tuple[str, float] | None = None
     """A value of the horizontal axis that others are compared with, and its name."""
-    width: float = WIDTH
+    is_broad: bool = False
+    """Whether the drawing is broader than usual, with room for the names of groups."""
 
     @property
     def is_small(self) -> bool:

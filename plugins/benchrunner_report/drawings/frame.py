@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import final
 
-from benchrunner_report.drawings.chart import WIDTH, Chart, Group, Mark
+from benchrunner_report.drawings.chart import Chart, Group, Mark
 from benchrunner_report.drawings.labels import LINE, Box, Place, placed
 from benchrunner_report.drawings.scale import Scale
 from benchrunner_report.drawings.series import short
 
-SMALL_WIDTH, LEFT, RIGHT, TOP = 190.0, 44.0, 14.0, 24.0
-"""Width of one of several drawings, and the margins of drawings, in units of the drawing."""
+WIDTH, SMALL_WIDTH, BROAD_WIDTH = 400.0, 190.0, 600.0
+"""Width of a drawing, of one of several drawings and of a broad one, in units that pages scale to their columns."""
+LEFT, RIGHT, TOP = 44.0, 14.0, 24.0
+"""Margins of drawings."""
 RATIO = 0.525
 """The place of the bottom axis, as a share of the width."""
 NAMES = 148.0
@@ -36,8 +38,7 @@ class Frame:
     longest = LONGEST_LABEL
 
     def __init__(self, chart: Chart) -> None:
-        self.width = SMALL_WIDTH if chart.is_small else chart.width
-        self.is_broad = self.width > WIDTH
+        self.width = SMALL_WIDTH if chart.is_small else BROAD_WIDTH if chart.is_broad else WIDTH
         self.letters = int(self.width / LETTER)
         """Largest number of characters of a text in the drawing."""
         self.bottom, self.left, self.right = RATIO * self.width, LEFT, self.width - RIGHT
@@ -68,8 +69,8 @@ class Frame:
     @property
     def upwards(self) -> Iterator[tuple[float, str]]:
         """The ticks of the left axis with their texts."""
-        for number, value in enumerate(self.y.ticks(self._most_ticks)):
-            yield self.y(value), self.names[number] if self.names else short(value)
+        ticks = self.y.ticks(self._most_ticks)
+        return zip(map(self.y, ticks), self.names or map(short, ticks), strict=True)
 
     def middle(self, text: str, x: float) -> float:
         """Return where the middle of a text stands that should be at `x`, so that all of it is in the drawing."""

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchrunner.results import Result, comparison
-from benchrunner_report.drawings.chart import WIDTH, Axis, Chart, Group, Mark, Panel, Point
+from benchrunner_report.drawings.chart import Axis, Chart, Group, Mark, Panel, Point
 from benchrunner_report.drawings.task_charts import Card
 
 
@@ -29,7 +29,7 @@ def cost_cards(result: Result) -> Iterator[Card]:
             groups = _groups(shown, quality, result.study.names, direction, sign)
             title = f"{label} against {quantity}"
             axes = Axis(across, is_logarithmic=True), Axis()
-            chart = Chart(f"quality-{number}", title, *axes, [Panel(label, groups)], width=1.5 * WIDTH)
+            chart = Chart(f"quality-{number}", title, *axes, [Panel(label, groups)], is_broad=True)
             yield Card(f"Quality and {quantity}", about, [chart])
 
 
