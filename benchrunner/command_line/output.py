@@ -81,7 +81,6 @@ def print_result(
     from benchrunner.studies.comparison.facts import lines_below
     from benchrunner.studies.comparison.formats import as_table, as_text
     from benchrunner.studies.comparison.json_values import as_json
-    from benchrunner.studies.comparison.layout import WIDTH
     from benchrunner.studies.comparison.table import Shown
 
     shown = shown or Shown()
@@ -92,7 +91,6 @@ def print_result(
             as_table(result, published, shown, long=long),
             lines_below(result, published, shown, notes_by=notes_by, then=then),
             title=result.study.title,
-            plain_width=WIDTH,
         )
     else:
         print_data(as_text(form, result, published, shown, long=long) + "\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchrunner.leaderboards.published import PublishedColumn, PublishedFigure, PublishedRow
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
     from benchrunner.tasks.task import Task
 
@@ -43,7 +43,7 @@ class Board(ABC):
         """
 
     @abstractmethod
-    def tables(self) -> Iterator[tuple[str, Table, Sequence[str]]]:
+    def tables(self) -> Iterator[tuple[str, RenderableType, Sequence[str]]]:
         """Yield the tables of the published results, each with its title and the notes below it."""
 
     @property

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         output.print_json(vars(calibration) | {"result": comparison.as_json(calibration.result)})
         return output.DONE
     shown = comparison.Shown(every_metric=True)
-    output.print_result(calibration.result, shown=shown, notes_by=arguments.notes)
+    output.print_result(calibration.result, comparison.NOTHING_PUBLISHED, shown=shown, notes_by=arguments.notes)
     for part in calibration.reliability if arguments.bins is not None else ():
         print_line(f"{part.system} on {part.task}, {part.rows:,} rows: accuracy [95 %] by confidence")
         output.print_columns(_lines(part.bins))

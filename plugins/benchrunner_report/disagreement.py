@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from benchrunner_kinds import iob_tags
-from benchrunner_report.drawings.svg import TINY
+from benchrunner_report.drawings.scale import TINY
 from benchrunner_report.grading import Grading
 from benchrunner_report.visible_text import visible
 from benchrunner_statistics import AnsweredRows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import final
 
@@ -30,18 +31,14 @@ class Curve:
 @final
 @dataclass(frozen=True)
 class GridPoint:
-    """A grid point of a system with the scores of its restarts."""
+    """A grid point of a system."""
 
     system: str
     label: str
     """Values of the recipe fields in which the grid points differ."""
-    scores: tuple[float, ...]
+    mean: float | None
+    """The mean score of the restarts; None if none has a score."""
     is_chosen: bool
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of the scores; None if there are none."""
-        return fmean(self.scores) if self.scores else None
 
 
 @final
@@ -93,35 +90,21 @@ def _thinned(steps: Sequence[int], losses: Sequence[float]) -> Iterator[tuple[fl
 
 
 def grid_points(result: CellResult, split: str, metric: Metric) -> Iterator[GridPoint]:
-    """Yield the grid points of a cell with the scores of their restarts."""
-    varied = _varied([candidate.recipe.as_dict() for candidate in result.cell.candidates])
-    for candidate in result.cell.candidates:
-        values = candidate.recipe.as_dict()
-        label = ", ".join(f"{name} {_short(values[name])}" for name in varied or ["lr"])
+    """Yield the grid points of a cell."""
+    recipes = [candidate.recipe.as_dict() for candidate in result.cell.candidates]
+    varied = []
+    for name in dict.fromkeys(chain.from_iterable(recipes)):
+        if len({str(recipe.get(name)) for recipe in recipes}) > 1:
+            varied.append(name)
+    for candidate, recipe in zip(result.cell.candidates, recipes, strict=True):
+        label = ", ".join(f"{name} {_short(recipe[name])}" for name in varied or ["lr"])
         scores = []
         for fit in candidate.fits:
             score = None if fit.id in result.lost else _score(result, fit, split, metric)
             if score is not None:
                 scores.append(score)
-        yield GridPoint(
-            result.cell.system,
-            label,
-            tuple(scores),
-            is_chosen=candidate.recipe == result.chosen,
-        )
-
-
-def _varied(recipes: Sequence[Mapping[str, object]]) -> list[str]:
-    """Name the fields in which recipes differ."""
-    names = dict[str, None]()
-    for recipe in recipes:
-        names |= dict.fromkeys(recipe)
-    varied = []
-    for name in names:
-        texts = {str(recipe.get(name)) for recipe in recipes}
-        if len(texts) > 1:
-            varied.append(name)
-    return varied
+        mean = fmean(scores) if scores else None
+        yield GridPoint(result.cell.system, label, mean, is_chosen=candidate.recipe == result.chosen)
 
 
 def _score(result: CellResult, fit: Fit, split: str, metric: Metric) -> float | None:

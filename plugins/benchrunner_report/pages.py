@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner import Recipe
 from benchrunner.results import comparison
+from benchrunner_report.drawings import series
+from benchrunner_report.drawings.frame import Frame
 from benchrunner_report.gathering import duration
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def page_environment(
-    package: str, styles: Iterable[str], scripts: Iterable[str], shown: Callable[[str], str] = str
+    package: str, styles: Iterable[str] = (), scripts: Iterable[str] = (), shown: Callable[[str], str] = str
 ) -> Environment:
     """Return an environment for the templates of a package, which may use and replace the templates of reports.
 
@@ -41,6 +43,7 @@ def page_environment(
     script = "".join(_source(environment, name) for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {"style": Markup(style), "script": Markup(script), "script_hash": digest}
+    environment.globals |= {"framed": Frame, "outline": series.outline, "look": series.look}
     environment.filters |= {"large": comparison.prefixed, "duration": duration, "recipe": _shown_recipe}
     return environment
 

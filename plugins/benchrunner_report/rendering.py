@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from benchrunner.engine import write_atomically
 from benchrunner.results import Result, Runner, comparison, output_places
 from benchrunner_report.drawings import quality_cost
-from benchrunner_report.drawings.charts import cards
+from benchrunner_report.drawings.series import SHAPES
 from benchrunner_report.drawings.study_charts import study_cards
-from benchrunner_report.drawings.svg import SHAPES, element, marker
+from benchrunner_report.drawings.task_charts import cards
 from benchrunner_report.gathering import Report, gather, kind_of
 from benchrunner_report.pages import page_environment
 
@@ -65,7 +65,7 @@ def write_page(report: Report, path: Path) -> Path:
 def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
     """Return a report as HTML. Every text is escaped; the page's security policy allows only its own script.
 
-    `shown` is called with every text outside of drawings and of rows of the data, and may change it.
+    `shown` is called with every text outside of rows of the data, and may change it.
     """
     environment = page_environment("benchrunner_report", ["report.css"], ["page.js", "report.js"], shown)
     result = report.result
@@ -84,16 +84,10 @@ def rendered(report: Report, shown: Callable[[str], str] = str) -> str:
         cost_cards=cost_cards,
         study_cards=study_cards,
         cards=cards,
-        key=_key,
-        keys={name: _key(series) for series, name in enumerate(result.study.names)},
+        keys={name: series for series, name in enumerate(result.study.names)},
         anchors=_anchors(report),
         rows=_json_for_html(_rows(report)),
     )
-
-
-def _key(series: int) -> Markup:
-    """Draw the marker of a series as it stands beside its name."""
-    return element("svg", marker(8, 8, series, 5.5), viewBox="0 0 16 16", class_="key", aria_hidden="true")
 
 
 def _anchors(report: Report) -> dict[str, str]:

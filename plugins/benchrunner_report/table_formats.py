@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from benchrunner.results import Result, Study, comparison
+from benchrunner_report.pages import page_environment
 
 
 def as_markdown(table: comparison.Layout, notes: Iterable[str]) -> str:
@@ -136,37 +137,10 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 def as_html(table: comparison.Layout, notes: Iterable[str]) -> str:
     """Write a table in HTML for pages of any style and for notebooks, with the notes as a list below it."""
-    head = _html_row(f'<th scope="col">{_html(header)}</th>' for header in table.headers)
-    body = ""
-    for number, line in enumerate(table.lines):
-        if line.begins_group and number:
-            body += "</tbody>\n<tbody>\n"
-        body += _html_row(_html_cells(line, table.lines[number + 1 :]))
-    caption = f"<caption>{_html(table.title)}</caption>\n" if table.title else ""
-    page = f"<table>\n{caption}<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n"
-    listed = "".join(f"<li>{_html(note)}</li>\n" for note in notes)
-    return f"{page}<ul>\n{listed}</ul>" if listed else page.rstrip()
-
-
-def _html_row(cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(cells)}</tr>\n"
-
-
-def _html_cells(line: comparison.Line, below: Iterable[comparison.Line]) -> Iterator[str]:
-    """Yield the cells of a line. Its name is the header of the nameless lines below too, which have no such cell."""
-    name, *figures = _emphasized(line, _html, "<em>{}</em>", "<strong>{}</strong>")
-    if line.cells[0]:
-        rows = 1
-        for other in below:
-            if other.cells[0]:
-                break
-            rows += 1
-        spanned = f' rowspan="{rows}"' if rows > 1 else ""
-        yield f'<th scope="row"{spanned}>{name}</th>'
-    for figure in figures:
-        yield f"<td>{figure}</td>"
-
-
-def _html(text: str) -> str:
-    """Escape a text of one or several lines."""
-    return "<br>".join(html.escape(" ".join(line.split())) for line in text.split("\n"))
+    spans = list[int]()
+    for line in table.lines:
+        if line.cells[0]:
+            spans.append(0)
+        spans[-1] += 1  # the name is the header of the nameless lines below too
+    template = page_environment("benchrunner_report").get_template("table.html")
+    return template.render(table=table, notes=list(notes), spans=spans).rstrip()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import RequestError, print_line, print_note
+from benchrunner import RequestError, print_note
 from benchrunner.results import command_line, comparison
 from benchrunner_speed.settings import SpeedSettings
 
@@ -75,27 +75,23 @@ def as_json(measured: Measurement) -> dict[str, Any]:
 
 def _print(measured: Measurement) -> None:
     """Print a table of what the backbones need, one of their speed, the verdicts and the machine."""
-    _print_rows(list(_needs(measured)))
-    print_line()
-    _print_rows(list(_speeds(measured)))
-    print_line()
-    for sentence in measured.verdicts:
-        print_line(f"  {sentence}")
     repeats = measured.settings.repeats
-    print_line(f"  medians of {repeats} rounds, in each of which every backbone had its turn, with intervals of 95 %")
+    notes = [
+        *measured.verdicts,
+        f"medians of {repeats} rounds, in each of which every backbone had its turn, with intervals of 95 %",
+    ]
     if measured.verdicts:
-        print_line("  the intervals of the ratios hold together, so that equal backbones tie in 95 of 100 measurements")
-    print_line(f"  {measured.machine.text}")
-    for note in measured.notes:
-        print_line(f"  {note}")
+        notes.append("the intervals of the ratios hold together, so that equal backbones tie in 95 of 100 measurements")
+    notes += [measured.machine.text, *measured.notes]
+    command_line.output.print_table(_table(_needs(measured)), ())
+    command_line.output.print_table(_table(_speeds(measured)), notes)
 
 
-def _print_rows(rows: list[tuple[str, ...]]) -> None:
-    """Print rows as a table: the first column from the left, the others from the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *others in rows:
-        aligned = [f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True)]
-        print_line("  ".join([f"{first:<{widths[0]}}", *aligned]).rstrip())
+def _table(rows: Iterable[tuple[str, ...]]) -> comparison.Layout:
+    """Return rows as a table; the first row has the headers."""
+    headers, *lines = rows
+    numeric = (False, *[True] * len(headers[1:]))
+    return comparison.Layout(headers, numeric, tuple(map(comparison.Line, lines)), "")
 
 
 def _needs(measured: Measurement) -> Iterator[tuple[str, ...]]:

@@ -11,7 +11,7 @@ from typing import final
 from benchrunner import CheckpointError, CommandEstimate, DataError, Recipe
 from benchrunner.engine import Method, first_line
 from benchrunner.results import Fit, Local, Runner, Study, cells, planning
-from benchrunner_studies.finished_costs import FinishedCost, MeasuredCost, finished_costs, measured_cost
+from benchrunner_studies.finished_costs import FitCost, expected_cost, finished_costs
 from benchrunner_studies.system_commands import PROGRAM, estimates
 
 FIRST_STAGE = "(first task)"
@@ -65,7 +65,7 @@ class PlannedFits:
     fits: tuple[PlannedFit, ...]
     problem: str = ""
     """Why it is not known which fits are finished, for example because the backbone is not built."""
-    measured: MeasuredCost | None = None
+    measured: FitCost | None = None
     """What earlier fits of the backbone cost, also fits of other studies and tasks; None if there are none."""
     added: int = 0
     """Number of restarts that may be added until comparisons are clear."""
@@ -319,18 +319,11 @@ class _Plan:
             elif plan.goes_on and self._has_left_no_state(going_on[going_on[fit.id].shorter]):
                 plan = replace(plan, rows=self._rows_read(cell, plan.recipe), goes_on=False)
             compared.append(plan)
-        wanted = FinishedCost(
-            fits[0].task,
-            fits[0].revision,
-            fits[0].method,
-            runner.resolved.device.partition(":")[0],
-            fits[0].recipe.precision,
-            0.0,
-            0.0,
-        )
+        device = runner.resolved.device.partition(":")[0]
+        wanted = FitCost(fits[0].task, (fits[0].revision, fits[0].method, device, fits[0].recipe.precision))
         if cell.fitting.most_points:
             compared, line = list(line.fits), replace(line, problem=UNKNOWN_POINTS)
-        return replace(line, fits=tuple(compared), measured=measured_cost(self._costs, wanted))
+        return replace(line, fits=tuple(compared), measured=expected_cost(self._costs, wanted))
 
     def _has_left_no_state(self, fit: Fit) -> bool:
         """Whether a fit is finished and its state is gone, because a longer fit has gone on from it."""

@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from benchrunner.results import cells, command_line
+from benchrunner.results import cells, command_line, comparison
 from benchrunner_studies.dry_run import DryRun
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def _command_table(plan: DryRun) -> Table:
+def _command_table(plan: DryRun) -> comparison.Layout:
     """Lay out the commands as rows."""
-    from rich.markup import escape
-
-    table = _table("commands, in this order", ("system", "left to do"), ("FLOPs", "time"))
+    lines = []
     for command in plan.commands:
         estimate = command.estimate
         left = "nothing" if estimate.is_done else estimate.left
         flops = cells.ABSENT if estimate.flops is None else f"{estimate.flops:.2g}"
-        table.add_row(escape(command.system), escape(left), flops, _duration(estimate.seconds))
-    return table
-
-
-def _table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Table:
-    """Make a table without rows, with these columns."""
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for name in texts:
-        table.add_column(name)
-    for name in numbers:
-        table.add_column(name, justify="right")
-    return table
+        lines.append(comparison.Line((command.system, left, flops, _duration(estimate.seconds))))
+    headers = ("system", "left to do", "FLOPs", "time")
+    return comparison.Layout(headers, (False, False, True, True), tuple(lines), "commands, in this order")
 
 
 def _fit_table(plan: DryRun) -> Table:
     """Lay out the fits as rows: which systems and columns need them, and how many are finished."""
     from rich.markup import escape
+    from rich.table import Table
 
-    numbers = ("fits", "to run", "rows x epochs left", "time")
-    table = _table("fits", ("system", "column", "task", "method"), numbers)
+    table = Table(title="fits", title_justify="left")
+    for name in ("system", "column", "task", "method"):
+        table.add_column(name)
+    for name in ("fits", "to run", "rows x epochs left", "time"):
+        table.add_column(name, justify="right")
     for line in plan.lines:
         table.add_row(
             escape(", ".join(line.systems)),

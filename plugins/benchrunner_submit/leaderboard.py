@@ -13,7 +13,7 @@ from benchrunner_submit.board_checks import check_column, check_file, check_offe
 from benchrunner_submit.board_file import BoardFile, Pair
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from benchrunner.results import comparison
 
 
 @final
@@ -66,7 +66,7 @@ class Leaderboard(Board):
     def wanted(self) -> tuple[Pair, ...]:
         return tuple(dict.fromkeys(file.pair for file in self.files))
 
-    def tables(self) -> Iterator[tuple[str, Table, Sequence[str]]]:
+    def tables(self) -> Iterator[tuple[str, comparison.Layout, Sequence[str]]]:
         from benchrunner_submit.published_tables import tables
 
         return tables(self.columns, self.published)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from benchrunner import PublishedColumn, PublishedRow, published
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-WIDTH = 97
-"""Most characters of a table."""
+from benchrunner.results import comparison
 
 
 def tables(
     columns: Mapping[str, PublishedColumn], rows: Sequence[PublishedRow]
-) -> Iterator[tuple[str, Table, Sequence[str]]]:
+) -> Iterator[tuple[str, comparison.Layout, Sequence[str]]]:
     """Yield the tables of a board, each with its title and the notes below it: see `Board.tables`."""
     rows_of: dict[tuple[str, ...], list[PublishedRow]] = {}
     for row in rows:
@@ -25,41 +19,17 @@ def tables(
         filled = set[str]().union(*(row.cells for row in own))
         shown = {name: column for name, column in columns.items() if name in filled}
         title = f"{source}, version {version}" if version else source
-        *parts, last = _parts(own, list(shown))
-        for part in parts:
-            yield title, _table(shown, own, part), ()
-            title = ""
-        yield title, _table(shown, own, last), _notes(shown, own)
+        yield title, _table(shown, own), _notes(shown, own)
 
 
-def _parts(rows: Sequence[PublishedRow], columns: Sequence[str]) -> list[list[str]]:
-    """Cut the columns of a table that is too wide for a terminal into several tables."""
-    room = WIDTH - max(len(row.name) for row in rows)
-    parts, left = list[list[str]](), 0
-    for name in columns:
-        width = max(len(name), len("100.0")) + 2
-        if width > left:
-            parts.append([])
-            left = room
-        parts[-1].append(name)
-        left -= width
-    return parts
-
-
-def _table(columns: Mapping[str, PublishedColumn], rows: Sequence[PublishedRow], names: Sequence[str]) -> Table:
+def _table(columns: Mapping[str, PublishedColumn], rows: Sequence[PublishedRow]) -> comparison.Layout:
     """Lay out systems as rows; below the name of each column stands dev or test."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("system")
-    for name in names:
-        table.add_column(f"{escape(name)}\n{columns[name].kind}", justify="right")
+    headers = ["system", *(f"{name}\n{column.kind}" for name, column in columns.items())]
+    lines = []
     for row in rows:
-        cells = [published.figure_text(row.cells[name]) if name in row.cells else "-" for name in names]
-        table.add_row(escape(row.name), *cells)
-    return table
+        cells = [published.figure_text(row.cells[name]) if name in row.cells else "-" for name in columns]
+        lines.append(comparison.Line((row.name, *cells)))
+    return comparison.Layout(tuple(headers), (False, *[True] * len(columns)), tuple(lines), "")
 
 
 def _notes(columns: Mapping[str, PublishedColumn], rows: Sequence[PublishedRow]) -> list[str]:

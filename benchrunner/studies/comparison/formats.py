@@ -4,91 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from benchrunner.errors import RequestError
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.comparison.facts import facts
-from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED, WIDTH, layout
+from benchrunner.studies.comparison.layout import EVERYTHING, NOTHING_PUBLISHED, layout
 from benchrunner.studies.comparison.table import Layout, Line, Shown
 from benchrunner.studies.result import Result
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.table import Table
-
-
-@final
-@dataclass(frozen=True)
-class TerminalTable:
-    """A table for terminals of any width: columns that do not fit stand in groups below each other."""
-
-    shown: Layout
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the groups of columns."""
-        from rich.text import Text
-
-        width = min(WIDTH, options.max_width)
-        for number, group in enumerate(self.shown.groups(width)):
-            if number:
-                yield Text()
-            yield _rich_table(group, width)
 
 
 def as_table(
     result: Result, published: PublishedChoice = NOTHING_PUBLISHED, shown: Shown = EVERYTHING, *, long: bool = False
-) -> TerminalTable:
-    """Return the table of a result for a terminal, or with `long` a row for each score. Long names are folded."""
-    return TerminalTable(long_layout(result) if long else layout(result, published, shown))
-
-
-def _rich_table(shown: Layout, whole: int) -> Table:
-    """Return a table for a terminal of `whole` characters."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=shown.title or None, title_justify="left")
-    if shown.is_narrow:
-        table.box, table.show_edge, table.padding, table.pad_edge = box.HORIZONTALS, False, (0, 1, 0, 0), False
-    named = sum("\n" in header for header in shown.headers)
-    spare = max(0, whole - shown.borders - sum(shown.widths)) // max(1, named)
-    for number, (header, numeric, width) in enumerate(zip(shown.headers, shown.numeric, shown.widths, strict=True)):
-        table.add_column(
-            _folded(header, width + spare),
-            justify="right" if numeric else "left",
-            overflow="fold",
-            no_wrap=numeric or header == "metric",  # names of tasks and systems are folded
-            max_width=None if number else shown.name_width(whole),
-        )
-    for line in shown.lines:
-        if line.begins_group:
-            table.add_section()
-        table.add_row(*map(_cell, line.cells), style="dim" if line.kind == "published" else None)
-    return table
-
-
-def _folded(header: str, width: int) -> str:
-    """Fold the names in a header; its last line says what the figures are, and stays whole."""
-    from rich.markup import escape
-
-    *names, last = header.split("\n")
-    lines = []
-    for name in names:
-        lines += textwrap.wrap(name, width, break_on_hyphens=False)
-    return escape("\n".join([*lines, last]))
-
-
-def _cell(text: str) -> RenderableType:
-    """Escape a text; keep the indentation of a name in every line of a folded name."""
-    from rich.markup import escape
-    from rich.padding import Padding
-
-    indented = text.startswith("  ") and text.strip()[:1].isalpha()
-    return Padding(escape(text.strip()), (0, 0, 0, 2), expand=False) if indented else escape(text)
+) -> Layout:
+    """Return the table of a result, or with `long` a row for each score."""
+    return long_layout(result) if long else layout(result, published, shown)
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -147,7 +78,7 @@ def as_text(
     """
     if form == "csv":
         return as_csv(result.scores() if long else result.table(every_metric=shown.every_metric))
-    table = long_layout(result) if long else layout(result, published, shown)
+    table = as_table(result, published, shown, long=long)
     text = None
     if result.plugins is not None:
         notes = [fact.line for fact in facts(result, published, shown)]

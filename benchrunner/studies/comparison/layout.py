@@ -13,13 +13,13 @@ from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.metrics import Score
 from benchrunner.studies.cells import ABSENT, Figure
 from benchrunner.studies.comparison.legend import legend
-from benchrunner.studies.comparison.table import Layout, Line, Shown
+from benchrunner.studies.comparison.table import WIDTH, Layout, Line, Shown
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column, Study, System, axis_order, place_text, row_name
 
 NOTHING_PUBLISHED, EVERYTHING = PublishedChoice(), Shown()
-WIDTH, MOST_COLUMNS, TASK_WIDTH = 100, 2, 16
-"""Up to two systems have a column each, if the table then fits into 100 characters, with folded names and 16 for the
+MOST_COLUMNS, TASK_WIDTH = 2, 16
+"""Up to two systems have a column each, if the table then fits into a line, with folded names and 16 for the
 names of tasks. Otherwise the systems are the rows."""
 
 

@@ -1,11 +1,18 @@
-"""A table as texts: its lines, the widths of its columns, and groups of columns that fit into a terminal."""
+"""A table as texts: its lines, the widths of its columns, and how it is printed in a terminal."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
+
+WIDTH = 100
+"""Most characters of a line."""
 NAME_WIDTH = 12
 """Characters of a name in a header that make its column wider than the figures need."""
 
@@ -38,7 +45,7 @@ class Line:
 @final
 @dataclass(frozen=True)
 class Layout:
-    """A table as texts."""
+    """A table as texts, which rich prints: columns that do not fit stand in groups below each other."""
 
     headers: tuple[str, ...]
     """Headers of the columns; lines are separated by a line break."""
@@ -50,6 +57,16 @@ class Layout:
     """What the marks mean, for formats that print no other notes."""
     is_narrow: bool = False
     """Whether no rules stand between the columns, and no blanks around ±."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Yield the groups of columns."""
+        from rich.text import Text
+
+        width = min(WIDTH, options.max_width)
+        for number, group in enumerate(self.groups(width)):
+            if number:
+                yield Text()
+            yield _rich_table(group, width)
 
     @property
     def widths(self) -> list[int]:
@@ -116,3 +133,48 @@ class Layout:
         headers = (self.headers[0], *self.headers[chosen])
         numeric = (self.numeric[0], *self.numeric[chosen])
         return replace(self, headers=headers, numeric=numeric, lines=tuple(lines), title=title)
+
+
+def _rich_table(shown: Layout, whole: int) -> Table:
+    """Return a table for a terminal of `whole` characters."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=shown.title or None, title_justify="left")
+    if shown.is_narrow:
+        table.box, table.show_edge, table.padding, table.pad_edge = box.HORIZONTALS, False, (0, 1, 0, 0), False
+    named = sum("\n" in header for header in shown.headers)
+    spare = max(0, whole - shown.borders - sum(shown.widths)) // max(1, named)
+    for number, (header, numeric, width) in enumerate(zip(shown.headers, shown.numeric, shown.widths, strict=True)):
+        table.add_column(
+            _folded(header, width + spare),
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=numeric or header == "metric",  # names of tasks and systems are folded
+            max_width=None if number else shown.name_width(whole),
+        )
+    for line in shown.lines:
+        if line.begins_group:
+            table.add_section()
+        table.add_row(*map(_cell, line.cells), style="dim" if line.kind == "published" else None)
+    return table
+
+
+def _folded(header: str, width: int) -> str:
+    """Fold the names in a header; its last line says what the figures are, and stays whole."""
+    from rich.markup import escape
+
+    *names, last = header.split("\n")
+    lines = []
+    for name in names:
+        lines += textwrap.wrap(name, width, break_on_hyphens=False)
+    return escape("\n".join([*lines, last]))
+
+
+def _cell(text: str) -> RenderableType:
+    """Escape a text; keep the indentation of a name in every line of a folded name."""
+    from rich.markup import escape
+    from rich.padding import Padding
+
+    indented = text.startswith("  ") and text.strip()[:1].isalpha()
+    return Padding(escape(text.strip()), (0, 0, 0, 2), expand=False) if indented else escape(text)

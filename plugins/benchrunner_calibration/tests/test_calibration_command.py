@@ -153,7 +153,7 @@ def test_pictures_hold_every_system(kept: Shell) -> None:
     assert f"Wrote {path}." in kept.done("calibration", "kept", "--plot", str(path), *kept.folders())
     text = path.read_text()
     bins = sum(len(system["bins"]) for system in shown(kept, "kept")["reliability"])
-    assert text.count("<svg") == 2 and text.count("<circle") == bins
+    assert text.count("<svg") == 2 and text.count("scale(3.4)") == bins
     assert (
         "words (finetune)" in text and "calibration in 15 bins" in text and "http" not in text.replace("http-equiv", "")
     )

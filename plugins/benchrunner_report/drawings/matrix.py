@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from benchrunner_report.drawings.svg import is_constant
+from benchrunner_report.drawings.scale import is_constant
 
 
 @final

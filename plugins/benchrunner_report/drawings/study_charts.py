@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
 from statistics import median
-from typing import TYPE_CHECKING
 
 from benchrunner.results import Result, Study, pairs
-from benchrunner_report.drawings.charts import Card
-from benchrunner_report.drawings.dots import Dots, dots_chart
-from benchrunner_report.drawings.lines import Line, LineChart
-from benchrunner_report.drawings.svg import is_constant
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
+from benchrunner_report.drawings.chart import Axis, Chart, Group
+from benchrunner_report.drawings.groups import curve, curves, dot, dots
+from benchrunner_report.drawings.scale import is_constant
+from benchrunner_report.drawings.task_charts import Card
 
 Tested = tuple[str, str, str]
 """System, the other system and the column of a test."""
@@ -36,117 +32,104 @@ def _figures(result: Result) -> Iterator[Card]:
     axis = result.study.axis
     if not axis:
         return
-    lines_of = dict[str, list[Line]]()
+    lines_of = defaultdict[str, list[Group]](list)
+    places_of = defaultdict[str, list[float]](list)
     for figure in result.statistics.series(result):
         points = []
         bars = []
         for place, mean, ends in zip(figure["at"], figure["mean"], figure["interval_over_examples"], strict=True):
             if place is not None and mean is not None:
                 points.append((place, mean))
-                bars.append(tuple(ends or (mean, mean)))
+                bars.append(ends or (mean, mean))
         if points:
-            lines = lines_of.setdefault(figure["column"], [])
-            lines.append(Line(figure["series"], len(lines), points, bars))
+            lines = lines_of[figure["column"]]
+            lines.append(curve(figure["series"], len(lines), points, bars))
+            places_of[figure["column"]] += [place for place, _ in points]
     for number, (column, lines) in enumerate(lines_of.items()):
-        places = [place for line in lines for place, _ in line.points]
-        if len(places) < 2:
-            continue
-        title = f"{column} along {axis}"
-        is_logarithmic = min(places) > 0
-        chart = LineChart(f"series-{number}", title, axis, column, lines, is_logarithmic=is_logarithmic)
-        legend = [line.name for line in lines if line.name]
-        about = f"along {axis}; bars: 95% interval over other examples"
-        yield Card(column, about, chart.drawings(), legend=legend)
+        places = sorted(places_of[column])
+        if len(places) > 1:
+            across = Axis(axis, is_logarithmic=places[0] > 0, ticks=places)
+            chart = curves(f"series-{number}", f"{column} along {axis}", across, column, lines)
+            legend = [line.name for line in lines if line.name]
+            about = f"along {axis}; bars: 95% interval over other examples"
+            yield Card(column, about, [chart], legend=legend)
 
 
 def mean_rank_card(result: Result) -> Card | None:
     """Show the mean rank of three systems or more over several columns, with the intervals that hold together."""
     ranks = result.statistics.mean_ranks
-    lines = []
-    values = list[float]()
-    for series, name in enumerate(result.study.compared):
-        if name in ranks:
-            rank = ranks[name]
-            dots = Dots(name, series, rank.mean, (rank.low, rank.high))
-            values += dots.drawn
-            lines.append(dots)
+    ordered = sorted(ranks, key=lambda name: ranks[name].mean)
+    groups = []
+    for place, name in enumerate(ordered):
+        rank = ranks[name]
+        groups.append(dot(name, result.study.compared.index(name), place, rank.mean, (rank.low, rank.high)))
     columns = len(result.statistics.ranks)
-    if len(lines) < 3 or columns < 2 or is_constant(values):
+    chart = dots("ranks", "Mean ranks", Axis("mean rank"), groups)
+    if len(groups) < 3 or columns < 2 or is_constant([rank for rank, _ in chart.points]):
         return None
-    lines.sort(key=lambda dots: dots.value or 0.0)
     about = f"over {columns} columns, 1 is the best; with intervals that hold together"
-    return Card("Mean rank", about, [dots_chart("ranks", "Mean ranks", "mean rank", lines)])
+    return Card("Mean rank", about, [chart])
 
 
 def _differences(result: Result) -> Iterator[Card]:
     """Show the tested differences: a chart of tasks for a single pair of systems, else a chart for each task."""
     shown = _shown_tests(result)
-    drawings: list[Markup] = []
+    titles = _titles(result.study, {column for _, _, column in shown})
+    of_pair = len({tested[:2] for tested in shown}) == 1
+    parts = defaultdict[str, dict[Tested, pairs.Pair]](dict)
+    for tested, pair in shown.items():
+        parts["difference" if of_pair else titles[tested[2]]][tested] = pair
+    charts = list[Chart]()
     equal = []
-    for (group, reference), lines in _groups(result, shown).items():
-        values = [0.0]
-        for dots in lines:
-            values += dots.drawn
-        if is_constant(values):
-            equal.append(group)
-            continue
-        name, title = f"differences-{len(drawings)}", f"Differences from {reference}: {group}"
-        drawings.append(dots_chart(name, title, group, lines, (reference, 0.0), limit=_limit(lines)))
+    for title, tests in parts.items():
+        reference = _only({other for _, other, _ in tests})
+        groups = []
+        for place, (tested, pair) in enumerate(tests.items()):
+            system, other, column = tested
+            name = system if reference else f"{system} less {other}"
+            groups.append(_difference(result, tested, pair, place, titles[column] if of_pair else name))
+        name = f"Differences from {reference or '0'}: {title}"
+        across = Axis(title, _limits(tests.values()))
+        chart = dots(f"differences-{len(charts)}", name, across, groups, (reference or "0", 0.0))
+        if is_constant([0.0, *(value for value, _ in chart.points)]):
+            equal.append(title)
+        else:
+            charts.append(chart)
     if shown:
-        others = {other for _, other, _ in shown}
-        first = others.pop() if len(others) == 1 else "the other system"
+        first = _only({other for _, other, _ in shown}) or "the other system"
         title = f"Differences from {'the best figure' if result.statistics.is_ranking else first}"
         words = f"All answers are equal: {', '.join(equal)}." if equal else ""
-        yield Card(title, INTERVALS, drawings, words=words)
+        yield Card(title, INTERVALS, charts, words=words)
 
 
-def _groups(result: Result, shown: Mapping[Tested, pairs.Pair]) -> dict[tuple[str, str], list[Dots]]:
-    """Return the lines of each chart of differences, by what the chart shows and by what all lines differ from."""
-    titles = _titles(result.study, {column for _, _, column in shown})
-    of_pair = len({pairing[:2] for pairing in shown}) == 1
-    parts = dict[str, list[Tested]]()
-    for pairing in shown:
-        group = "difference" if of_pair else titles[pairing[2]]
-        parts.setdefault(group, []).append(pairing)
-    groups = {}
-    for group, pairings in parts.items():
-        others = {other for _, other, _ in pairings}
-        reference = others.pop() if len(others) == 1 else ""
-        lines = []
-        for pairing in pairings:
-            system, other, column = pairing
-            name = system if reference else f"{system} less {other}"
-            if of_pair:
-                name = titles[column]
-            lines.append(_difference(result, pairing, shown[pairing], name))
-        groups[group, reference or "0"] = lines
-    return groups
+def _only(names: Collection[str]) -> str:
+    """Return the only name; empty for several."""
+    return next(iter(names)) if len(names) == 1 else ""
 
 
 def _titles(study: Study, names: Collection[str]) -> dict[str, str]:
     """Name columns in few words: splits of one task, whose titles are equal, by their own names."""
-    titles = {column.name: column.title for column in study.columns if column.name in names}
-    count = Counter(titles.values())
-    for name, title in titles.items():
-        if count[title] > 1:
-            titles[name] = name
-    return titles
+    columns = [column for column in study.columns if column.name in names]
+    count = Counter(column.title for column in columns)
+    return {column.name: column.title if count[column.title] == 1 else column.name for column in columns}
 
 
-def _difference(result: Result, pairing: Tested, pair: pairs.Pair, name: str) -> Dots:
-    """Return the line of a tested difference, on the scale of tables."""
-    system, other, _ = pairing
-    about = f" from {other}, interval {pair.interval_text}, p {p_text(pair.adjusted_p)}"
+def _difference(result: Result, tested: Tested, pair: pairs.Pair, place: int, name: str) -> Group:
+    """Return the dot of a tested difference, on the scale of tables."""
+    system, other, _ = tested
+    p = "< 0.001" if pair.adjusted_p < 0.001 else f"{pair.adjusted_p:.2g}"
+    about = f" from {other}, interval {pair.interval_text}, p {p}"
     series = (*result.study.names, *result.study.arms).index(system)
-    kind = "" if pair.is_clear else "unclear"
-    return Dots(name, series, pair.points, pair.ends, (), about, kind)
+    return dot(name, series, place, pair.points, pair.ends, (), about, "" if pair.is_clear else "pale")
 
 
-def _limit(lines: Sequence[Dots]) -> float:
-    """Return where a chart of differences may end: all dots and half of the intervals are whole."""
-    differences = [abs(dots.value or 0.0) for dots in lines]
-    ends = [max(map(abs, dots.interval or (0.0,))) for dots in lines]
-    return 1.2 * max(*differences, median(ends))
+def _limits(tests: Collection[pairs.Pair]) -> tuple[float, float]:
+    """Return where a chart of differences ends: all dots and half of the intervals are whole."""
+    ends = [0.0]
+    for test in tests:
+        ends += test.ends
+    limit = 1.2 * max(*(abs(test.points) for test in tests), median(max(map(abs, test.ends)) for test in tests))
+    return max(-limit, 1.1 * min(ends)), min(limit, 1.1 * max(ends))
 
 
 def _shown_tests(result: Result) -> dict[Tested, pairs.Pair]:
@@ -173,10 +156,3 @@ def _gain(result: Result, name: str, column: str) -> float:
     """Return the mean of a system in a column, so that more is better."""
     figure = result.figures[name, column]
     return figure.gain(figure.mean.value or 0)
-
-
-def p_text(p: float | None) -> str:
-    """Write a p-value with two digits."""
-    if p is None:
-        return "-"
-    return "< 0.001" if p < 0.001 else f"{p:.2g}"

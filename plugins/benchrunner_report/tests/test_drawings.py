@@ -1,4 +1,4 @@
-"""Drawings of a report: curves of training and tuning, differences of each column, marks, scales and escaped texts."""
+"""The cards of a report: curves of training and tuning, and differences of each column."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 from small_studies import NAMES, small
 
 from benchrunner.results import Result, Runner
-from benchrunner_report.drawings.charts import cards
 from benchrunner_report.drawings.study_charts import study_cards
-from benchrunner_report.drawings.svg import Scale, element, marker, style
+from benchrunner_report.drawings.task_charts import cards
 from benchrunner_report.gathering import Report, gather
 
 
@@ -30,7 +29,7 @@ def test_each_column_has_its_own_differences(tmp_path: Path) -> None:
     columns = [replace(column, label="same") for column in result.study.columns]
     study = replace(result.study, columns=tuple(columns))
     [card] = [card for card in study_cards(replace(result, study=study)) if card.title.startswith("Differences")]
-    assert len(card.drawings) == 2 and all("made/poorest" in drawing for drawing in card.drawings)
+    assert len(card.charts) == 2 and all("made/poorest" in chart.upwards.names for chart in card.charts)
 
 
 def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Report) -> None:
@@ -40,7 +39,7 @@ def test_equal_values_are_said_in_words(study: tuple[Result, Runner], report: Re
     equal = {(name, column): [0.98, 0.98 + 1e-14] for name in NAMES}
     result = replace(study[0], given_statistics=replace(study[0].statistics, trials=equal))
     [card] = [card for card in cards(replace(section, result=result)) if card.title == "Expected best"]
-    assert not card.drawings and "all grid points of a system have the same score" in card.words
+    assert not card.charts and "all grid points of a system have the same score" in card.words
 
 
 def test_curves_are_means_at_equal_steps(tmp_path: Path) -> None:
@@ -54,18 +53,3 @@ def test_curves_are_means_at_equal_steps(tmp_path: Path) -> None:
     curve = gather(result, made).sections[0].curves[0]
     assert curve.restarts == 3
     assert list(curve.points) == [(step, pytest.approx(step / 100 + 1)) for step in range(10, 291, 10)]
-
-
-def test_thirty_six_series_differ_in_colour_or_shape() -> None:
-    styles = {style(series) for series in range(36)}
-    drawn = {marker(0, 0, series) for series in range(36)}
-    assert len(styles) == len(drawn) == 36
-
-
-def test_attributes_and_texts_of_drawings_are_escaped() -> None:
-    assert element("text", "<b>", class_='a"b') == '<text class="a&#34;b">&lt;b&gt;</text>'
-
-
-def test_ticks_are_round_and_within_the_scale() -> None:
-    assert list(Scale(0.0, 100.0, 0, 1).ticks()) == [0, 20, 40, 60, 80, 100]
-    assert list(Scale(-0.3, 0.31, 0, 1).ticks(4)) == [-0.2, 0, 0.2]

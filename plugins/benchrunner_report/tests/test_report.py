@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_studies import KINDS, NAMES, small
+from small_studies import KINDS, NAMES, draw, small
 
 from benchrunner import PublishedColumn, PublishedRow
 from benchrunner.command_line.main import main
@@ -20,7 +20,8 @@ from benchrunner.runs.folder import answer_lines, write_prediction
 from benchrunner.studies.entries import Statistics
 from benchrunner.studies.pairs import Comparison, Pair, Pairing
 from benchrunner.studies.study import Column, System
-from benchrunner_report.drawings.dots import Dots, dots_chart
+from benchrunner_report.drawings.chart import Axis
+from benchrunner_report.drawings.groups import dot, dots
 from benchrunner_report.gathering import Report, gather, headline
 from benchrunner_report.rendering import rendered, write_report
 from benchrunner_report.table import StudyTable
@@ -177,9 +178,11 @@ def test_published_figures_fold_away(study: tuple[Result, Runner]) -> None:
 
 def test_long_names_stand_whole_above_their_lines() -> None:
     long = "owner/a-name-of-forty-two-characters-or-so"
-    drawing = dots_chart("d", "Title", "axis", [Dots(long, 0, 1.0), Dots("short", 1, 2.0)], (long, 1.0))
-    assert drawing.count(f"</title>{long}</text>") == 1 and "…" not in drawing
-    assert "…" in dots_chart("d", "Title", "axis", [Dots("n" * 80, 0, 1.0)])
+    groups = [dot(long, 0, 0, 1.0, None), dot("short", 1, 1, 2.0, None)]
+    [drawing] = draw(dots("d", "Title", Axis("axis"), groups, (long, 1.0)))
+    assert drawing.count(f">{long}</text>") == 2 and "…" not in drawing
+    [drawing] = draw(dots("d", "Title", Axis("axis"), [dot("n" * 80, 0, 0, 1.0, None)]))
+    assert f"<title>{'n' * 80}</title>…{'n' * 63}</text>" in drawing
 
 
 def test_the_table_is_the_layout_of_the_terminal(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
-"""The figure of a study along an axis: its scale and its marks."""
+"""The figure of a study along an axis: its lines and its title."""
 
 import pytest
 
 import finished_studies
 from benchrunner.results import Result, Runner, compared, run_study
 from benchrunner.studies.cells import Fitting
-from benchrunner_report.drawings.svg import LogarithmicScale
 from benchrunner_report.gathering import gather
 from benchrunner_report.rendering import rendered
 from finished_studies import finish, task
@@ -18,14 +17,6 @@ def curve(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
     study = compared(("one", "other"), tasks, Fitting(seeds=(0, 1, 2)), limits=(8, None))
     finish(study, made, {system.name: 0.6 for system in study.systems})
     return run_study(study, made), made
-
-
-def test_equal_factors_are_equally_far_on_a_logarithmic_scale() -> None:
-    scale = LogarithmicScale.of([64.0, 16.0, 256.0, 16.0], 0, 100)
-    assert scale(64.0) == pytest.approx((scale(16.0) + scale(256.0)) / 2)
-    assert (scale(16.0), scale(256.0)) == (pytest.approx(5), pytest.approx(95))
-    assert list(scale.ticks()) == [16, 64, 256]
-    assert list(LogarithmicScale.of([16.0, 17.0, 64.0], 0, 100).ticks()) == [16, 64]
 
 
 def test_the_page_of_a_curve_has_lines_and_its_figure(curve: tuple[Result, Runner]) -> None:

@@ -71,7 +71,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_backbone_named_twice_is_measured_twice(capsys: pytest.CaptureFixture[str]) -> None:
     code, shown, _ = speed(capsys, "words", "words")
     assert code == 0
-    rows = [" ".join(line.split()) for line in shown.splitlines()]
+    rows = [" ".join(line.replace("│", " ").split()) for line in shown.splitlines()]
     assert "words 1.50 M 2.01 M 320 M -" in rows
     assert "words (2) 32 4 12.3 [12.3, 12.3] 10.4 k [10.4 k, 10.4 k]" in rows
     assert "they tie" in rows and any("the machine was busy" in row for row in rows)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from benchrunner.io.seals import read_sealed, write_sealed
-from benchrunner_studies.finished_costs import FinishedCost, finished_costs, measured_cost
+from benchrunner_studies.finished_costs import FitCost, expected_cost, finished_costs
 from made_runs import made_run
 
-COST = FinishedCost("mine/mood", "tiny 1", "finetune", "cpu", "fp32", 0.5, 2.0)
+KIND = ("tiny 1", "finetune", "cpu", "fp32")
+COST = FitCost("mine/mood", KIND, 0.5, 2.0)
 
 
 def test_costs_are_read_from_records(tmp_path: Path) -> None:
@@ -28,16 +29,15 @@ def test_costs_are_read_from_records(tmp_path: Path) -> None:
 
 def test_fits_of_the_same_task_count_first() -> None:
     other = replace(COST, task="mine/other", row_seconds=9.0)
-    cost = measured_cost([COST, other, replace(COST, row_seconds=0.7), replace(COST, row_seconds=0.6)], COST)
+    cost = expected_cost([COST, other, replace(COST, row_seconds=0.7), replace(COST, row_seconds=0.6)], COST)
     assert cost is not None
     assert (cost.row_seconds, cost.basis) == (0.6, "3 finished fits of the backbone on the task")
     assert cost.seconds(100) == pytest.approx(62.0)
-    rough = measured_cost([other], COST)
+    rough = expected_cost([other], COST)
     assert rough is not None and rough.basis == "1 finished fit of the backbone on mine/other: rough"
 
 
-@pytest.mark.parametrize(
-    "change", [{"revision": "large"}, {"method": "features"}, {"device": "cuda"}, {"precision": "bf16"}]
-)
-def test_what_was_measured_elsewhere_is_no_estimate(change: dict[str, str]) -> None:
-    assert measured_cost([replace(COST, **change)], COST) is None  # type: ignore[arg-type]
+@pytest.mark.parametrize(("place", "other"), list(enumerate(("large", "features", "cuda", "bf16"))))
+def test_what_was_measured_elsewhere_is_no_estimate(place: int, other: str) -> None:
+    kind = (*KIND[:place], other, *KIND[place + 1 :])
+    assert expected_cost([replace(COST, kind=kind)], COST) is None

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, replace
+from typing import final
 
-from benchrunner_report.drawings.dots import Dots, dots_chart
-from benchrunner_report.drawings.lines import Line, LineChart
+from benchrunner_report.drawings.chart import Axis, Chart
+from benchrunner_report.drawings.groups import curve, curves, dot, dots
 from benchrunner_report.drawings.matrix import Matrix, shaded
-from benchrunner_report.drawings.svg import SHAPES, is_constant
+from benchrunner_report.drawings.scale import is_constant
+from benchrunner_report.drawings.series import SHAPES
 from benchrunner_report.section import Section
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 
 @final
@@ -23,7 +21,7 @@ class Card:
 
     title: str
     about: str
-    drawings: Sequence[Markup] = ()
+    charts: Sequence[Chart] = ()
     matrices: Sequence[Matrix] = ()
     words: str = ""
     """What is said instead of a chart."""
@@ -33,8 +31,8 @@ class Card:
     @property
     def is_wide(self) -> bool:
         """Whether the card takes the whole width of the page."""
-        several = len(self.drawings) > 1 or len(self.matrices) > 1
-        return several or any(len(matrix.columns) > SHAPES for matrix in self.matrices)
+        drawings = sum(len(chart.panels) for chart in self.charts)
+        return drawings > 1 or len(self.matrices) > 1 or any(len(part.columns) > SHAPES for part in self.matrices)
 
 
 def cards(section: Section) -> Iterator[Card]:
@@ -50,78 +48,58 @@ def cards(section: Section) -> Iterator[Card]:
 def _restarts(section: Section) -> Card:
     """Show the restarts of each system, with the mean and its interval over other examples."""
     about = "small: restarts of the chosen grid point; large: their mean; bar: 95% interval over other examples"
-    lines = []
-    values = list[float]()
-    for series, name in enumerate(section.systems):
+    groups = []
+    for place, name in enumerate(section.systems):
         shown = section.entry(name).shown()
         restarts = shown["restarts"]
         listed = ", ".join(f"{value:.1f}" for value in restarts)
-        dots = Dots(name, series, shown["mean"], shown["interval_over_examples"], restarts, f" ({listed})")
-        values += dots.drawn
-        lines.append(dots)
+        groups.append(dot(name, place, place, shown["mean"], shown["interval_over_examples"], restarts, f" ({listed})"))
+    chart = dots(f"{section.anchor}-restarts", f"Restarts on {section.task.name}", Axis(section.term.metric), groups)
+    values = [value for value, _ in chart.points]
     if is_constant(values):
         equal = f"All restarts of all systems have the same score, {max(values, default=0.0):.1f}."
         return Card("Restarts", "", words=equal if values else "No restart has a score.")
-    majority = _near_majority(section, values)
-    chart = dots_chart(
-        f"{section.anchor}-restarts",
-        f"Restarts on {section.task.name}",
-        section.term.metric,
-        lines,
-        None if majority is None else ("majority", majority),
-    )
+    majority = section.majority
+    lowest, highest = min(values), max(values)
+    if majority is not None and lowest - majority <= max(1.5 * (highest - lowest), 5):  # else it needs too much room
+        chart = replace(chart, reference=("majority", majority))
     return Card("Restarts", about, [chart])
-
-
-def _near_majority(section: Section, values: Sequence[float]) -> float | None:
-    """Return the score of the majority answer; None if it is far below all values, which need the scale's room."""
-    if section.majority is None:
-        return None
-    lowest = min(values, default=0)
-    spread = max(values, default=1.0) - lowest
-    return section.majority if lowest - section.majority <= max(1.5 * spread, 5) else None
 
 
 def _curves(section: Section) -> Iterator[Card]:
     """Show the training losses over the steps, for systems with logs."""
-    lines = []
-    for curve in section.curves:
-        lines.append(Line(curve.system, section.systems.index(curve.system), curve.points))
-    if not lines:
+    if not section.curves:
         return
-    if max(len(line.points) for line in lines) < 2:
+    if max(len(loss.points) for loss in section.curves) < 2:
         yield Card("Learning curves", "training loss", words="The fits have too few steps for a curve.")
         return
-    chart = LineChart(
-        f"{section.anchor}-curves",
-        f"Learning curves on {section.task.name}",
-        "step",
-        "loss",
-        lines,
-        marks_all=False,
-    )
-    restarts = max(curve.restarts for curve in section.curves)
+    groups = []
+    for loss in section.curves:
+        groups.append(curve(loss.system, section.systems.index(loss.system), loss.points, marks_all=False))
+    title = f"Learning curves on {section.task.name}"
+    restarts = max(loss.restarts for loss in section.curves)
     mean = f", the mean of {restarts} restarts" if restarts > 1 else ""
-    yield Card("Learning curves", f"training loss{mean}", chart.drawings())
+    chart = curves(f"{section.anchor}-curves", title, Axis("step"), "loss", groups)
+    yield Card("Learning curves", f"training loss{mean}", [chart])
 
 
 def _trials(section: Section) -> Iterator[Card]:
     """Show the best score to expect after 1, 2, ... trials, from two trials on."""
     about = "best dev score to expect after a number of trials, which are grid points with the mean over their fits"
-    lines = []
+    groups = []
     is_flat = True
     for series, name in enumerate(section.systems):
         values = [value * section.scale for value in section.entry(name).expected or ()]
         if len(values) > 1:
-            lines.append(Line(name, series, list(enumerate(values, start=1))))
+            groups.append(curve(name, series, list(enumerate(values, start=1))))
             is_flat = is_flat and is_constant(values)
-    if is_flat and lines:
+    if is_flat and groups:
         words = "The same after any number of trials, because all grid points of a system have the same score."
         yield Card("Expected best", about, words=words)
-    elif lines:
+    elif groups:
         title = f"Expected best of trials on {section.task.name}"
-        chart = LineChart(f"{section.anchor}-trials", title, "trials", section.term.metric, lines)
-        yield Card("Expected best", about, chart.drawings())
+        chart = curves(f"{section.anchor}-trials", title, Axis("trials"), section.term.metric, groups)
+        yield Card("Expected best", about, [chart])
 
 
 def _grid(section: Section) -> Iterator[Card]:
