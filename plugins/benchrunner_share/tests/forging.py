@@ -306,7 +306,7 @@ def forged(base: Files, seed: int, truth: Callable[[Files], Files] = lambda file
         except UNSOUND:
             continue
     with contextlib.suppress(Exception):  # a study that is none; the files that follow from it stay as they are
-        for name, text in derived_files(files["study.json"]).items():
+        for name, text in derived_files(files["study.json"]):
             files[name] = json.loads(text) if name.endswith(".json") else text
     if draw.random() < 0.15:
         change_text(draw, files)
