@@ -97,7 +97,7 @@ SHARED: dict[str, tuple[str, str, str | None]] = {
     "changed-study": ("study.json", '"mean": 0.', '"mean": 0.1'),
     "no-study": ("study.json", "", None),
     "study-no-json": ("study.json", "{", "["),
-    "study-of-other-version": ("study.json", '"format": 1', '"format": 99'),
+    "study-of-other-version": ("study.json", '"format": 3', '"format": 99'),
     "no-manifest": ("manifest.json", "", None),
     "manifest-no-json": ("manifest.json", "{", ""),
     "changed-table": ("README.md", "rte", "rtx"),

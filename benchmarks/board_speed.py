@@ -13,7 +13,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,100 +29,87 @@ from benchrunner.results import (
     Runner,
     compared,
     planning,
-    predict,
     predicting,
     select,
 )
 from benchrunner.studies.cells import Fitting
 from benchrunner_share.board.building import Built, Wishes, build_board
-from benchrunner_share.documents.claims import Claims
-from benchrunner_share.documents.contents import MANIFEST, STUDY, Figures, manifest
+from benchrunner_share.documents.contents import MANIFEST, STUDY, answers_text, json_text, manifest
 from benchrunner_share.documents.derived_files import derived_files
-from benchrunner_share.documents.study_documents import Computation, StudyDocuments, json_text
+from benchrunner_share.documents.plan import Plan, SharedFit
+from benchrunner_share.kept_answers import Kept
+from benchrunner_share.private_texts import Private
+from benchrunner_share.share import write_files
 from finished_studies import made_answers, runner, task  # type: ignore[import-not-found]
 
 Study = dict[str, Any]
 
 
 class MadeUp:
-    """Answers that no model gave, for the documents of a shared study: nothing is fitted, and no run is written."""
+    """Answers that no model gave, in place of `KeptAnswers`: nothing is fitted, and no run is written."""
 
     def __init__(self, skill: float, made: Runner) -> None:
         self._skill = skill
-        self._runner = made
-        self._found: dict[tuple[str, str], tuple[Prediction, predicting.Predicted]] = {}
+        self.runner = made
+        self.private = Private(made.workspace)
 
     def rows(self, task: Task, split: str) -> Rows:
         """Return the rows of a split."""
-        return self._runner.planner.rows(task, split)
+        return self.runner.planner.rows(task, split)
 
-    def find(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
-        """Return a prediction with made-up answers, or the majority answer."""
-        key = (fit.id, split)
-        if key not in self._found:
-            self._found[key] = self._made(fit, task, split)
-        return self._found[key]
-
-    def _made(self, fit: Fit, task: Task, split: str) -> tuple[Prediction, predicting.Predicted]:
+    def find(self, fit: Fit, task: Task, split: str) -> Kept:
+        """Return a prediction with made-up answers."""
         rows = self.rows(task, split)
         settings = dict(task.problem.decoding)
         prediction = Prediction(fit.id, task.name, split, rows.fingerprint, settings, identity(task.scoring))
-        if fit.method == predicting.MAJORITY:
-            return prediction, predict(fit, split, self._runner)
-        draw = random.Random(fit.id)
-        answers = list(made_answers(task, rows, self._skill, draw))
-        of_majority = self.majority(fit, task, [split])
-        _, majority = self.find(of_majority, task, split)
-        scores = majority.record.scores
+        scores = predicting.majority_scores(fit, prediction, self.runner)
+        answers = self._answers(fit, task, split)
         record = predicting.judged(prediction, task, rows, answers, {}, timings={}, baseline=lambda: scores)
-        return prediction, predicting.Predicted(record, Path(), answers)
+        return Kept(0.0, prediction, record, Path())
+
+    def _answers(self, fit: Fit, task: Task, split: str) -> list[Any]:
+        return list(made_answers(task, self.rows(task, split), self._skill, random.Random(fit.id)))
 
     def predict(self, fit: Fit, split: str) -> predicting.Predicted:
         """Return the prediction of a fit, for the selection."""
-        return self.find(fit, self._runner.plugins.tasks.find(fit.task), split)[1]
+        kept = self.find(fit, self.runner.plugins.tasks.find(fit.task), split)
+        return predicting.Predicted(kept.record, kept.folder)
 
-    def figures(self, fit: Fit, task: Task, prediction: Prediction) -> Figures:
-        """Return no further figures."""
-        return {}
+    def text(self, fit: Fit, kept: Kept, task: Task) -> str:
+        """Return the answers of a prediction."""
+        return answers_text(self._answers(fit, task, kept.prediction.split), {})
 
-    def majority(self, fit: Fit, task: Task, splits: Sequence[str]) -> Fit:
-        """Plan the majority answer."""
-        return self._runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=fit.recipe)
-
-    def computation(self, fit: Fit) -> Computation:
-        """Return a made-up computation."""
-        return Computation({"seconds": 20.0 + 10.0 * random.Random(fit.id).random()}, {"device": "cpu"})
+    def shared(self, fit: Fit) -> SharedFit:
+        """Return a fit with a made-up computation."""
+        return SharedFit(fit, {"seconds": 20.0 + 10.0 * random.Random(fit.id).random()}, {"device": "cpu"})
 
 
 def shared(number: int, tasks: list[Task], restarts: int, made: Runner, out: Path) -> None:
     """Write the shared folder of one made-up system, whose skill follows from its number."""
     name = system_name(number)
-    documents_of = MadeUp(0.5 + 0.4 * random.Random(number).random(), made)
-    answered = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
-    claims = Claims(f"study-{number:03}", answered, made.plugins.core.version, None, left_out_bad_rows=False)
-    documents = StudyDocuments(claims, documents_of, made.plugins)
-    files = dict[str, str]()
+    answers = MadeUp(0.5 + 0.4 * random.Random(number).random(), made)
+    answered = f"2025-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
+    claims = Plan(f"study-{number:03}", answered, made.plugins.core.version, None, False, False)
     results = []
     study = compared([name], tasks, Fitting(seeds=tuple(range(restarts))))
     for asked in study.cells:
         cell = planning.planned(asked, made)
         records = {fit.id: Record(fit.id, "done") for fit in cell.fits}
-        results.append(select(cell, records, documents_of))
-        files |= documents.of_cell(results[-1])
-    content = documents.content(Result(study, tuple(results), {}))
-    write(out, {**files, STUDY: json_text(content)}, content)
+        results.append(select(cell, records, answers))
+    out.mkdir(parents=True)
+    write_files(out, Result(study, tuple(results), {}), claims, answers, "")  # type: ignore[arg-type]
 
 
 def write(out: Path, files: Mapping[str, str], content: Study) -> None:
     """Write files, those that follow from the content of a study, and the list of files."""
-    every = {**files, **derived_files(content)}
+    every = {**files, **dict(derived_files(content))}
     digests = {}
     for name, text in every.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         digests[name] = hashlib.sha256(text.encode()).hexdigest()
-    (out / MANIFEST).write_text(json_text(manifest(digests)), encoding="utf-8")
+    (out / MANIFEST).write_text(manifest(digests), encoding="utf-8")
 
 
 def system_name(number: int) -> str:

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 from benchrunner import BenchrunnerError, DataError, RequestError, read_json_object
-from benchrunner.engine import write_folder_atomically
+from benchrunner.engine import decoding, write_folder_atomically
 from benchrunner.results import Result, Runner, output_places
-from benchrunner_share.documents.claims import Claims
-from benchrunner_share.documents.contents import MANIFEST, REPORT, STUDY, manifest
-from benchrunner_share.documents.derived_files import derived_files
-from benchrunner_share.documents.study_documents import StudyDocuments, json_text
+from benchrunner_share.documents.contents import (
+    MANIFEST,
+    REPORT,
+    STUDY,
+    answers_name,
+    figure_json,
+    fit_name,
+    json_text,
+    manifest,
+    prediction_name,
+)
+from benchrunner_share.documents.plan import Plan, RowFacts, answered, plan_of
 from benchrunner_share.kept_answers import KeptAnswers
 from benchrunner_share.private_texts import Private, shared_names
 from benchrunner_share.shared_report import shared_report, shared_result
-from benchrunner_share.verifying.verify import Verification, verify_folder
+from benchrunner_share.verifying.data_checks import own_runners
+from benchrunner_share.verifying.examination import Examination
+from benchrunner_share.verifying.made_files import MadeFiles
+from benchrunner_share.verifying.received_folder import ReceivedFolder
+from benchrunner_share.verifying.verify import Verification, verification_of
 
 SHOWN = 10
 """Number of differences that an error shows."""
@@ -72,52 +83,94 @@ def share_study(
     private = Private(runner.workspace)
     shared = shared_result(study, private, _names(study, runner, private))
     answers = KeptAnswers(runner, private)
-    claims = Claims(
+    claims = Plan(
         private.without(name or study.name or "study"),
         answers.newest(study.cells).isoformat(timespec="seconds"),
         runner.plugins.core.version,
         url,
         runner.workspace.settings.leave_out_bad_rows,
+        with_rows,
     )
     page = shared_report(shared, runner, private, with_rows=with_rows) if report else ""
-    documents = StudyDocuments(claims, answers, runner.plugins)
-    written: dict[str, str] = {}  # cells may share fits
-    verifications: list[Verification] = []
+    written = list[Shared]()
 
     def write(part: Path) -> None:
-        for file, text in _texts(shared, documents, page, with_rows=with_rows):
-            if not file.endswith(".jsonl") and (private_name := next(private.found_in(text), None)):
-                raise BenchrunnerError(
-                    f"Nothing was written: {file} would hold '{private_name}', a name of this machine."
-                )
-            path = part / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8"))
-            written[file] = hashlib.sha256(text.encode("utf-8")).hexdigest()
-        (part / MANIFEST).write_bytes(json_text(manifest(written)).encode("utf-8"))
-        verifications.append(_verified(part, out, runner))
+        written.append(write_files(part, shared, claims, answers, page))
         if not force:
-            _check_is_same(out, verifications[0].fingerprint)
+            _check_is_same(out, written[0].verification.fingerprint)
 
     write_folder_atomically(out, write)
-    return Shared(out, verifications[0], len(written) + 1)
+    return replace(written[0], folder=out, verification=replace(written[0].verification, folder=out))
 
 
-def _texts(shared: Result, documents: StudyDocuments, page: str, *, with_rows: bool) -> Iterator[tuple[str, str]]:
-    """Yield all files but the list of files. Answers are in memory for one prediction or log at a time."""
+def write_files(part: Path, shared: Result, claims: Plan, answers: KeptAnswers, page: str) -> Shared:
+    """Write all files of a shared folder: the facts, what follows from them, and the report if there is one."""
+    digests: dict[str, str] = {}
+
+    def add(name: str, text: str) -> None:
+        if not name.endswith(".jsonl") and (private_name := next(answers.private.found_in(text), None)):
+            raise BenchrunnerError(f"Nothing was written: {name} would hold '{private_name}', a name of this machine.")
+        path = part / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-8"))
+        digests[name] = hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    for name, text in _facts(shared, claims, answers):
+        add(name, text)
+    with own_runners(answers.runner.plugins, answers.runner.workspace) as runners:
+        examined = Examination(ReceivedFolder(part), runners)
+        _check_follows(shared, examined)
+        files = MadeFiles(examined)
+        for name, text in files.texts():
+            add(name, text)
+        if page:
+            add(REPORT, page)
+        add(MANIFEST, manifest(digests))
+        return Shared(part, verification_of(ReceivedFolder(part), examined, files), len(digests))
+
+
+def _facts(shared: Result, claims: Plan, answers: KeptAnswers) -> Iterator[tuple[str, str]]:
+    """Yield the files with the facts of a study. Answers are in memory for one prediction at a time."""
+    written = set[str]()  # cells may share fits
     for cell in shared.cells:
-        yield from documents.of_cell(cell)
-    try:
-        content = documents.content(shared)
-    except ValueError as error:
-        raise RequestError(f"Nothing was written: {error}. Give the systems and the study other names.") from None
-    for samples in documents.samples(shared, content) if with_rows else ():
-        content["samples"].setdefault(samples.backbone, {})[samples.collection] = samples.facts
-        yield samples.name, samples.text
-    yield STUDY, json_text(content)
-    yield from derived_files(content).items()
-    if page:
-        yield REPORT, page
+        task = cell.cell.task
+        for fit in cell.cell.fits:
+            shared_fit = answers.shared(fit).named(task.name, cell.cell.backbone)
+            yield fit_name(fit.id), json_text(decoding.as_json(shared_fit))
+        for fit, split in answered(cell):
+            kept = answers.find(fit, task, split)
+            prediction = kept.prediction
+            if prediction.id not in written:
+                yield prediction_name(prediction.id), json_text({"prediction": decoding.as_json(prediction)})
+                yield answers_name(prediction.id), answers.text(fit, kept, task)
+            written.add(prediction.id)
+    plan = plan_of(
+        claims,
+        shared.cells,
+        answers.runner.plugins,
+        lambda task, split: RowFacts.of(answers.rows(task, split), task),
+        lambda fit, task, split: answers.find(fit, task, split).prediction.id,
+    )
+    yield STUDY, json_text(plan.content({}))
+
+
+def _check_follows(shared: Result, examined: Examination) -> None:
+    """Raise a `BenchrunnerError` if the result of a study is not what its facts say."""
+    findings = examined.findings
+    reasons = [*findings.differences, *findings.unverified]
+    if not reasons:
+        for cell, own in zip(shared.cells, examined.results.values(), strict=True):
+            for term, figure in own.figures.items():
+                claimed, computed = figure_json(cell.figures[term]), figure_json(figure)
+                if claimed != computed:
+                    place = f"{cell.cell.system} on {term.task}, {term.split} {term.metric}"
+                    reasons.append(f"{place}: {claimed} in the study, {computed} from its answers.")
+    if reasons:
+        faults = "\n".join(f"  - {reason}" for reason in reasons[:SHOWN])
+        raise BenchrunnerError(
+            f"Nothing was written, because the scores of the study do not follow from what is kept:\n{faults}\n"
+            "Repeat the command of the study, then share it again."
+        )
 
 
 def _names(result: Result, runner: Runner, private: Private) -> dict[str, str]:
@@ -137,19 +190,6 @@ def _names(result: Result, runner: Runner, private: Private) -> dict[str, str]:
         for name in (system.name, system.arm, system.series):
             names.setdefault(name, private.without(name))
     return names
-
-
-def _verified(part: Path, out: Path, runner: Runner) -> Verification:
-    """Verify the written folder; raise a `BenchrunnerError` if anything differs or is not verified."""
-    verification = verify_folder(part, runner.plugins, runner.workspace)
-    if not verification.is_equal:
-        reasons = (*verification.differences, *verification.unverified)
-        faults = "\n".join(f"  - {reason}" for reason in reasons[:SHOWN])
-        raise BenchrunnerError(
-            f"Nothing was written, because the scores of the study do not follow from what is kept:\n{faults}\n"
-            "Repeat the command of the study, then share it again."
-        )
-    return dataclasses.replace(verification, folder=out)
 
 
 def _check_is_same(out: Path, fingerprint: str) -> None:

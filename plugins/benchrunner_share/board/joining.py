@@ -62,7 +62,7 @@ class Entry:
         """Seconds of all its fits, as its folder claims; None if a fit has none."""
         total = 0.0
         for fit in cells.different_fits(result.cell for result in self.cells):
-            seconds = self.folder.study.computations[fit.id].timings.get("seconds")
+            seconds = self.folder.study.fits[fit.id].timings.get("seconds")
             if seconds is None:
                 return None
             total += seconds

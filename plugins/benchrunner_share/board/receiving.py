@@ -88,7 +88,7 @@ def _verified(entry: os.DirEntry[str], runners: OwnRunners, private: Private) ->
         raise RequestError("it is a symbolic link, which is not followed.")
     study = verified_study(Path(entry.path), runners, keep_answers=True)
     verification = study.verification
-    suppliers = study.content.get("suppliers", {})
+    suppliers = study.content["suppliers"]
     names = {*suppliers, *suppliers.values()}
     faults = [*verification.differences, *(private.remark(text, names) for text in verification.unverified)]
     if faults:

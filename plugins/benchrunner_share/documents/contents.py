@@ -1,29 +1,35 @@
-"""The content of a shared study as JSON values: what was compared, and every score that is claimed."""
+"""The content of a shared folder as JSON values: names of files, figures, descriptions of tasks, and answers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from benchrunner import Filtered, Metric, Reshaped, Rows, Score, Split, Task
+from benchrunner import Filtered, Metric, Reshaped, Rows, Split, Task, Term
 from benchrunner.engine import decoding
-from benchrunner.results import CellResult, Prediction, Record, Result
+from benchrunner.results import CellResult, Prediction, Record, cells
 from benchrunner_tasks import HubTable
 
-FORMAT = 2
+FORMAT = 3
 """Format of shared folders. `check` refuses folders of another format."""
 STUDY, MANIFEST, REPORT, README = "study.json", "manifest.json", "report.html", "README.md"
 """Names of files of a shared folder."""
+DIGITS = 10
+"""Digits after the point that figures have: machines may differ in the last digits of a sum."""
 
 Figures = Mapping[str, Sequence[Any]]
 """Further figures of each row by name, for metrics that are computed from figures, see `Metric.computed_from`."""
 
 
-def manifest(digests: Mapping[str, str]) -> dict[str, Any]:
-    """Return the content of the list of files. `digests` maps the names of all other files to their SHA-256."""
-    return {"format": FORMAT, "files": dict(sorted(digests.items()))}
+def manifest(digests: Mapping[str, str]) -> str:
+    """Write the list of files. `digests` maps the names of all other files to their SHA-256."""
+    return json_text({"format": FORMAT, "files": dict(sorted(digests.items()))})
+
+
+def json_text(value: Any) -> str:
+    """Write a document as JSON."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def fit_name(fit: str) -> str:
@@ -41,63 +47,37 @@ def answers_name(prediction: str) -> str:
     return f"predictions/{prediction}.answers.jsonl"
 
 
-@final
-@dataclass(frozen=True)
-class Beside:
-    """What stands beside the figures of a cell."""
-
-    majority: Mapping[str, Mapping[str, Score]]
-    """Split -> scores of the majority answer."""
-    warnings: tuple[str, ...]
-    """What a reader of the figures must know; all documents say it in these words."""
+def rounded(figure: float | None) -> float | None:
+    """Round a figure, so that equal answers give the same digits everywhere; there is no negative zero."""
+    return None if figure is None else round(figure, DIGITS) + 0.0
 
 
-def result_json(result: Result, beside: Callable[[CellResult], Beside]) -> dict[str, Any]:
-    """Return a result as JSON values; its names and reasons must be those that may be shared."""
-    averages = dict[str, Any]()
-    for system in dict.fromkeys(cell.cell.system for cell in result.cells):
-        values = result.averages(system)
-        averages[system] = {name: {"best": best, "mean": mean} for name, (best, mean) in values.items()}
-    return {"cells": [_cell_json(cell, beside(cell)) for cell in result.cells], "averages": averages}
+def outcome_json(result: CellResult, majority: Mapping[Term, float | None], warnings: Sequence[str]) -> dict[str, Any]:
+    """Return what follows from the plan and the answers of a cell.
 
-
-def _cell_json(result: CellResult, beside: Beside) -> dict[str, Any]:
-    cell = result.cell
-    points = []
+    `majority` are the scores of the majority answer, and `warnings` what a reader of the figures must know; all
+    documents say it in these words.
+    """
     scores = []
-    lost = {}
-    for point in cell.candidates:
-        fits = [fit.id for fit in point.fits]
-        points.append({"recipe": point.recipe.as_dict(), "fits": fits, "rows": point.rows})
     for term, figure in result.figures.items():
-        score = {
-            "split": term.split,
-            "metric": term.metric,
-            "best": figure.best.value,
-            "mean": figure.mean.value,
-            "deviation": figure.deviation,
-            "restarts": list(figure.values),
-            "majority": beside.majority[term.split][term.metric].value,
-        }
-        scores.append(score)
-    for fit, words in result.lost.items():
-        status, _, reason = words.partition(": ")
-        lost[fit] = [status, reason]
+        place = {"split": term.split, "metric": term.metric}
+        scores.append({**place, **figure_json(figure), "majority": rounded(majority[term])})
     return {
-        "system": cell.system,
-        "backbone": cell.backbone,
-        "task": cell.task.name,
-        "method": next(cell.fits).method,
-        "fitting": decoding.as_json(cell.fitting, defaults=False),
-        "selection": decoding.as_json(cell.selection),
-        "tests": list(cell.tests),
-        "candidates": points,
         "selected": result.selected.id if result.selected is not None else None,
         "chosen": result.chosen.as_dict() if result.chosen is not None else None,
         "scores": scores,
         "flags": dict(sorted(result.flagged.items())),
-        "warnings": list(beside.warnings),
-        "lost": lost,
+        "warnings": list(warnings),
+    }
+
+
+def figure_json(figure: cells.Figure) -> dict[str, Any]:
+    """Return a figure of a cell."""
+    return {
+        "best": rounded(figure.best.value),
+        "mean": rounded(figure.mean.value),
+        "deviation": rounded(figure.deviation),
+        "restarts": [rounded(value) for value in figure.values],
     }
 
 
@@ -142,20 +122,11 @@ def are_sealed(rows: Rows, task: Task) -> bool:
     return set(task.problem.label_columns).isdisjoint(rows.table.column_names)
 
 
-def data_json(rows: Rows, task: Task) -> dict[str, Any]:
-    """Return the number of rows and the fingerprints of all columns together and of each column, gold included.
-
-    Rows without labels are `sealed`.
-    """
-    facts = {"rows": len(rows), "fingerprint": rows.fingerprint, "columns": rows.column_fingerprints}
-    return facts | ({"sealed": True} if are_sealed(rows, task) else {})
-
-
 def sealed_places(content: Mapping[str, Any]) -> list[str]:
     """Name the splits whose answers are sealed, such as "mine/mood (test)"."""
     places = []
     for task, of_task in content["data"].items():
-        places += [f"{task} ({split})" for split, data in of_task.items() if data.get("sealed")]
+        places += [f"{task} ({split})" for split, data in of_task.items() if data["sealed"]]
     return places
 
 
@@ -164,17 +135,17 @@ def prediction_json(prediction: Prediction, record: Record) -> dict[str, Any]:
     return {
         "prediction": decoding.as_json(prediction),
         # reasons of absent scores are not shared, because they may quote rows
-        "scores": {name: score.value for name, score in record.scores.items()},
+        "scores": {name: rounded(score.value) for name, score in record.scores.items()},
         "flags": list(record.flags),
     }
 
 
-def answers_text(answers: Sequence[Any], figures: Figures) -> str:
-    """Return answers with their further figures as lines of JSON."""
+def answers_text(answers: Sequence[Any], figures: Figures, start: int = 0) -> str:
+    """Return answers with their further figures as lines of JSON. `start` is the row of the first answer."""
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
     lines: list[str] = []
     for index, answer in enumerate(answers):
-        line = f'"index": {index}, "answer": {encode(answer)}'  # four times as fast as an object for each line
+        line = f'"index": {start + index}, "answer": {encode(answer)}'  # four times as fast as an object for each line
         if figures:
             own = {name: values[index] for name, values in figures.items()}
             line += f', "figures": {encode(own)}'

@@ -6,46 +6,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchrunner_share.documents import every_eval_ever, statements
 from benchrunner_share.documents.card_scores import CardScore, card_scores
 from benchrunner_share.documents.contents import README, sealed_places
 from benchrunner_share.documents.eval_results import eval_results
+from benchrunner_share.documents.every_eval_ever import Log
 
 LOGS = "every_eval_ever"
 """Folder of a shared folder whose content lies as in the datastore of Every Eval Ever."""
 
 
-def derived_files(content: Mapping[str, Any]) -> dict[str, str]:
-    """Map the names of all derived files of a study to their texts."""
-    scores = list(card_scores(content))
-    files = {README: _readme(content, scores)}
-    folders = file_names(score.backbone for score in scores)
-    for backbone, folder in folders.items():
-        own = [score for score in scores if score.backbone == backbone]
-        if results := eval_results(own, content):
-            files[f"hub/{folder}/.eval_results/benchrunner.yaml"] = results
-    for log in evaluation_logs(content):
-        files[f"{LOGS}/{log.name}"] = log.text(content["samples"].get(log.backbone, {}).get(log.collection))
-    return files
+def derived_files(
+    content: Mapping[str, Any], samples: Callable[[Log], str] = lambda log: ""
+) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of all derived files of a study.
 
-
-def evaluation_logs(content: Mapping[str, Any]) -> Iterator[every_eval_ever.Log]:
-    """Yield the logs of Every Eval Ever, one for each backbone and suite."""
+    `samples` returns the lines of the samples of a log, which only a folder with rows of the data has.
+    """
     of_backbones = dict[str, list[CardScore]]()
     for score in card_scores(content):
         of_backbones.setdefault(score.backbone, []).append(score)
+    yield README, _readme(content, list(card_scores(content)))
+    folders = file_names(of_backbones)
     for backbone, scores in of_backbones.items():
-        yield from every_eval_ever.logs(backbone, scores, content)
-
-
-def sample_names(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of the files with samples of Every Eval Ever, which a folder with rows of the data has."""
-    for log in evaluation_logs(content):
-        if log.collection in content["samples"].get(log.backbone, {}):
-            yield f"{LOGS}/{log.samples_name}"
+        if results := eval_results(scores, content):
+            yield f"hub/{folders[backbone]}/.eval_results/benchrunner.yaml", results
+        for log in every_eval_ever.logs(backbone, scores, content):
+            of_log = samples(log)
+            if of_log:
+                yield f"{LOGS}/{log.samples_name}", of_log
+            yield f"{LOGS}/{log.name}", log.text(of_log)
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:

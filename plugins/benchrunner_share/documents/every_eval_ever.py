@@ -41,6 +41,7 @@ class Log:
     """The suite."""
     content: Mapping[str, Any]
     """Content of the file, without what it says of a file of samples."""
+    scores: Sequence[CardScore] = ()
 
     @cached_property
     def _path(self) -> str:
@@ -61,16 +62,16 @@ class Log:
         """Path of the file with the samples."""
         return f"{self._path}_samples.jsonl"
 
-    def text(self, samples: Mapping[str, Any] | None) -> str:
-        """Return the text of the file. `samples` has the checksum and the number of rows of a file of samples."""
+    def text(self, samples: str) -> str:
+        """Return the text of the file. `samples` is the text of the file of samples; empty without one."""
         content = dict(self.content)
-        if samples is not None:
+        if samples:
             content["detailed_evaluation_results"] = {
                 "format": "jsonl",
                 "file_path": self.samples_name,
                 "hash_algorithm": "sha256",
-                "checksum": samples["sha256"],
-                "total_rows": samples["rows"],
+                "checksum": hashlib.sha256(samples.encode()).hexdigest(),
+                "total_rows": samples.count("\n"),
             }
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -81,7 +82,7 @@ def logs(backbone: str, scores: Sequence[CardScore], content: Mapping[str, Any])
     for score in scores:
         suites.setdefault(score.task.partition("/")[0], []).append(score)
     for suite, of_suite in suites.items():
-        yield Log(backbone, suite, _evaluation(suite, of_suite, content))
+        yield Log(backbone, suite, _evaluation(suite, of_suite, content), of_suite)
 
 
 def result_id(score: CardScore) -> str:

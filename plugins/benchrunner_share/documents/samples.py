@@ -8,31 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from benchrunner import Metric, Rows, Task
 from benchrunner.results import Fit
 from benchrunner_share.documents.card_scores import CardScore
 from benchrunner_share.documents.every_eval_ever import SCHEMA, result_id
 from benchrunner_statistics import AnsweredRows
-
-
-@final
-@dataclass(frozen=True)
-class Samples:
-    """The file with the samples of a log."""
-
-    backbone: str
-    collection: str
-    name: str
-    text: str
-    rows: int
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What the log and the study say of the file."""
-        return {"sha256": hashlib.sha256(self.text.encode()).hexdigest(), "rows": self.rows}
 
 
 def sample_lines(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import hashlib
 import json
 import math
@@ -30,6 +31,8 @@ from benchrunner_kit.testing import TinyBackbone
 from benchrunner_share.documents.contents import FORMAT
 from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.share import share_study
+from benchrunner_share.verifying.data_checks import OwnRunners
+from benchrunner_share.verifying.verify import verified_study
 from chancy import Chancy
 from inline import mood, runner
 
@@ -306,7 +309,7 @@ def forged(base: Files, seed: int, truth: Callable[[Files], Files] = lambda file
         except UNSOUND:
             continue
     with contextlib.suppress(Exception):  # a study that is none; the files that follow from it stay as they are
-        for name, text in derived_files(files["study.json"]).items():
+        for name, text in derived_files(files["study.json"]):
             files[name] = json.loads(text) if name.endswith(".json") else text
     if draw.random() < 0.15:
         change_text(draw, files)
@@ -320,6 +323,9 @@ class Forger:
         self.judge = Judge(original)
         self.received = original.copy(folder)
         self.before = {name: written(value, name) for name, value in self.judge.base.items()}
+        runs = folder.with_name("runs of the verifier")
+        workspace = dataclasses.replace(original.runner.workspace, runs=runs)
+        self._runners = OwnRunners(original.runner.plugins, workspace)
         self.accepted = 0
         self.refused = 0
         self.honest_refused = 0
@@ -338,9 +344,7 @@ class Forger:
             (self.received.path / name).parent.mkdir(parents=True, exist_ok=True)
             (self.received.path / name).write_bytes(contents[name])
         try:
-            return self.received.verification().is_equal
-        except BenchrunnerError:
-            return False
+            return self._is_equal()
         finally:
             for name in {*changed, *self.before} - {name for name in contents if name not in changed}:
                 path = self.received.path / name
@@ -348,6 +352,29 @@ class Forger:
                     path.write_bytes(self.before[name])
                 else:
                     path.unlink()
+
+    def _is_equal(self) -> bool:
+        try:
+            return verified_study(self.received.path, self._runners).verification.is_equal
+        except BenchrunnerError:
+            return False
+
+    def try_bytes(self, seed: int) -> str:
+        """Change, add or remove some bytes of a file; return a sentence if that is accepted."""
+        draw = random.Random(seed)
+        path = self.received.path / draw.choice(sorted(sealed(self.judge.base)))
+        before = path.read_bytes()
+        place = draw.randrange(len(before))
+        count = draw.choice([0, 1, 1, 2, 20])
+        others = [bytes([draw.randrange(256)]), b"", before[place : place + 2] * 2, b" ", b"\n", b"0", b"9"]
+        after = before[:place] + draw.choice(others) + before[place + count :]
+        if after == before:
+            after = before + b"\n"
+        try:
+            path.write_bytes(after)
+            return f"seed {seed}: bytes of {path.name} are changed" if self._is_equal() else ""
+        finally:
+            path.write_bytes(before)
 
     def try_edit(self, seed: int) -> str:
         """Forge a folder; return a sentence if a lie is accepted, or if an honest study is refused."""
@@ -363,21 +390,21 @@ class Forger:
 
 
 def main(count: int, start: int = 0) -> int:
-    """Try some edits, and print how many were accepted; exit code 1 if a lie was."""
+    """Try some edits, half of them of bytes, and print how many were accepted; exit code 1 if a lie was."""
     began = time.monotonic()
+    faults = []
     with tempfile.TemporaryDirectory() as folder:
         forger = Forger(forged_folder(Path(folder) / "made"), Path(folder) / "received")
-        faults = []
-        for number in range(count):
-            if fault := forger.try_edit(start + number):
+        for seed in range(start, start + count):
+            if fault := forger.try_bytes(seed) if seed % 2 else forger.try_edit(seed):
                 faults.append(fault)
                 print(fault)
-            if number % 500 == 499:
-                print(f"{number + 1:,} edits, {len(faults)} faults", flush=True)
+            if seed % 500 == 499:
+                print(f"{seed + 1 - start:,} edits, {len(faults)} faults", flush=True)
     seconds = time.monotonic() - began
     print(
-        f"{count:,} edits in {seconds:,.0f} s: {forger.refused:,} refused, {forger.accepted:,} accepted, of these "
-        f"{len(faults):,} that change more than claims and answers; {forger.honest_refused:,} refused without a lie"
+        f"{count:,} edits in {seconds:,.0f} s, half of them of bytes; of the others {forger.refused:,} were refused, "
+        f"{forger.honest_refused:,} of these without a lie, and {forger.accepted:,} accepted; {len(faults):,} faults"
     )
     return int(bool(faults))
 

@@ -43,8 +43,11 @@ class Judge:
         assert data is not None
         lines = (data / "mood" / "dev.tsv").read_text().splitlines()[1:]
         self.gold = [line.split("\t")[1] for line in lines]
+        [claimed] = {cell["scores"][0]["majority"] for cell in self.base["study.json"]["result"]["cells"]}
+        constant = [[{"index": row, "answer": label} for row in range(len(lines))] for label in ("glad", "sad")]
+        [self.majority] = [scores for scores in map(self.scores, constant) if scores["accuracy"] == claimed]
 
-    def scores(self, answers: list[dict[str, Any]]) -> dict[str, float | None]:
+    def scores(self, answers: list[dict[str, Any]]) -> dict[str, float]:
         """Return accuracy and Matthews' correlation of two classes."""
         if [line["index"] for line in answers] != list(range(len(self.gold))):
             raise NoStudy("other rows")
@@ -65,7 +68,6 @@ class Judge:
         records: dict[str, dict[str, Any]] = {}
         cells = []
         index: dict[str, Any] = {}
-        majority: dict[str, Any] = {}
         revisions = {}
         for of_file in study["result"]["cells"]:
             cell = {name: copy.deepcopy(of_file[name]) for name in PLAN}
@@ -73,22 +75,18 @@ class Judge:
             self._check_plan(cell, fits, cells)
             for fit in fits:
                 revisions[cell["backbone"]] = self._fit(fit, cell, files, honest)
-                baseline = base["majority"][fit][cell["task"]]
-                majority.setdefault(fit, {})[cell["task"]] = baseline
                 if fit not in cell["lost"]:
-                    self._prediction(fit, baseline, cell["task"], files, honest, records, index)
-                self._fit(baseline, cell | {"backbone": ""}, files, honest)
-                self._prediction(baseline, None, cell["task"], files, honest, records, index)
-            cells.append(self._figures(cell, records, base["majority"]))
+                    self._prediction(fit, cell["task"], files, honest, records, index)
+            cells.append(self._figures(cell, records))
         tasks = list(dict.fromkeys(cell["task"] for cell in cells))
         content = {name: study[name] if name in CLAIMS else base[name] for name in base}
         for name in ("suppliers", "tasks", "data"):
             content[name] = {task: base[name][task] for task in tasks}
         averages: dict[str, Any] = {cell["system"]: {} for cell in cells}
         content |= {"result": {"cells": cells, "averages": averages}, "revisions": revisions}
-        content |= {"predictions": index, "majority": majority}
+        content["predictions"] = index
         honest["study.json"] = content
-        for name, text in derived_files(content).items():
+        for name, text in derived_files(content):
             honest[name] = json.loads(text) if name.endswith(".json") else text
         for cell in cells:
             del cell["of"]
@@ -136,7 +134,6 @@ class Judge:
     def _prediction(
         self,
         fit: str,
-        baseline: str | None,
         task: str,
         files: Files,
         honest: Files,
@@ -146,22 +143,19 @@ class Judge:
         prediction = self.base["study.json"]["predictions"][fit][task]["dev"]
         index.setdefault(fit, {}).setdefault(task, {})["dev"] = prediction
         name = f"predictions/{prediction}.answers.jsonl"
-        lines = files[name] if baseline else self.base[name]
+        lines = files[name]
         scores = self.scores(lines)
         flags = []
-        if baseline:
-            other = self.base["study.json"]["predictions"][baseline][task]["dev"]
-            floor = self.scores(self.base[f"predictions/{other}.answers.jsonl"])["accuracy"]
-            if len({line["answer"] for line in lines}) == 1:
-                flags.append("constant predictions")
-            if scores["accuracy"] is None or floor is None or scores["accuracy"] <= floor:
-                flags.append("no better than majority")
+        if len({line["answer"] for line in lines}) == 1:
+            flags.append("constant predictions")
+        if scores["accuracy"] <= self.majority["accuracy"]:
+            flags.append("no better than majority")
         honest[name] = [{"index": line["index"], "answer": line["answer"]} for line in lines]
         plan = self.base[f"predictions/{prediction}.json"]["prediction"]
-        honest[f"predictions/{prediction}.json"] = {"prediction": plan, "scores": scores, "flags": flags}
+        honest[f"predictions/{prediction}.json"] = {"prediction": plan, "scores": rounded(scores), "flags": flags}
         records[fit, task] = {"scores": scores, "flags": flags}  # type: ignore[index]
 
-    def _figures(self, cell: dict[str, Any], records: Any, majority: Any) -> dict[str, Any]:
+    def _figures(self, cell: dict[str, Any], records: Any) -> dict[str, Any]:
         task, rule = cell["task"], cell["selection"]
         metric = rule["metric"] or "accuracy"
         points = []
@@ -184,10 +178,10 @@ class Judge:
         for name in ("accuracy", "matthews"):
             values = [records[fit, task]["scores"][name] for fit in fits]
             score = {"split": "dev", "metric": name, "best": records[selected, task]["scores"][name]}
-            score |= {"mean": statistics.fmean(values)}
-            score |= {"deviation": statistics.stdev(values) if len(values) > 1 else None, "restarts": values}
-            score |= {"majority": records[majority[selected][task], task]["scores"][name]}
-            scores.append(score)
+            score["mean"] = statistics.fmean(values)
+            score["deviation"] = statistics.stdev(values) if len(values) > 1 else None
+            score |= {"restarts": values, "majority": self.majority[name]}
+            scores.append(rounded(score))
         words = [flag if count == len(fits) else f"{flag} in some restarts" for flag, count in flagged.items()]
         words += ["some fits have no scores"] if cell["lost"] else []
         words.append("limited to 30 random training rows")
@@ -197,8 +191,7 @@ class Judge:
         count = sum(len(other["fits"]) for other in cell["candidates"])
         words += [f"{count} of the {asked} fits of the study"] if count < asked else []
         chosen = {"selected": selected, "chosen": point["recipe"], "scores": scores}
-        lost = cell.pop("lost")
-        return {**cell, **chosen, "flags": dict(sorted(flagged.items())), "warnings": words, "lost": lost}
+        return {**cell, **chosen, "flags": dict(sorted(flagged.items())), "warnings": words}
 
     def is_honest(self, files: Files) -> bool:
         """Return whether every file says what follows from plan, claims and answers."""
@@ -217,10 +210,17 @@ def every_text(value: Any) -> Iterator[str]:
         yield from every_text(inner)
 
 
+def rounded(value: Any) -> Any:
+    """Round all figures of a JSON value as shared folders do."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return list(map(rounded, value))
+    return round(value, 10) if isinstance(value, float) else value
+
+
 def same(one: Any, other: Any) -> bool:
-    """Compare JSON values; figures may differ by 1e-9."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=0, abs_tol=1e-9)
+    """Compare JSON values with their types."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchrunner.methods.method import Outcome
 from benchrunner.results import Grid, Runner, run_study
-from benchrunner_share.documents.contents import FORMAT
+from benchrunner_share.documents.contents import json_text, manifest
 from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.share import share_study
 from benchrunner_share.verifying.verify import Verification, verify_folder
@@ -53,7 +53,7 @@ class SharedFolder:
         """Change the value of a JSON file in place."""
         value = self.read(name)
         change(value)
-        (self.path / name).write_text(json.dumps(value))
+        (self.path / name).write_text(json_text(value))
 
     def edit_answers(self, change: Callable[[list[str]], object]) -> None:
         """Change the lines of the selected fit's answers, and hide the change from the list of files."""
@@ -65,13 +65,17 @@ class SharedFolder:
 
     def deceive(self) -> None:
         """Make everything agree with the edited study: write the files that follow from it, and the list of files."""
-        for name, text in derived_files(self.read("study.json")).items():
+        for name, text in derived_files(self.read("study.json")):
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             (self.path / name).write_text(text)
+        self.deceive_list()
+
+    def deceive_list(self) -> None:
+        """Make the list of files agree with all files."""
         names = sorted(path.relative_to(self.path).as_posix() for path in self.path.rglob("*") if path.is_file())
         digests = {name: hashlib.sha256((self.path / name).read_bytes()).hexdigest() for name in names}
         listed = {name: digest for name, digest in digests.items() if name != "manifest.json"}
-        (self.path / "manifest.json").write_text(json.dumps({"format": FORMAT, "files": listed}))
+        (self.path / "manifest.json").write_text(manifest(listed))
 
     def deceptive_differences(self, change: Callable[[Any], object]) -> str:
         """Change the study, make everything else agree with it, and return all differences as one text."""

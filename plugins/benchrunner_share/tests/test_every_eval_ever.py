@@ -117,9 +117,9 @@ def test_samples_are_verified(with_rows: SharedFolder, tmp_path: Path) -> None:
     forged = with_rows.copy(tmp_path / "forged")
     [samples] = forged.path.rglob("*_samples.jsonl")
     samples.write_text(samples.read_text().replace('"is_correct": false', '"is_correct": true'))
-    facts = {"sha256": hashlib.sha256(samples.read_bytes()).hexdigest(), "rows": 48}
-    differences = forged.deceptive_differences(lambda study: study["samples"]["words"].update(mine=facts))
-    assert "does not follow from the answers and the rows here." in differences
+    forged.deceive_list()
+    line, *_ = forged.differences().splitlines()
+    assert "stands there, and the facts say" in line and '"is_correct": false' in line
 
 
 def test_a_metric_without_known_range_claims_none(tmp_path: Path) -> None:

@@ -11,6 +11,10 @@ import pytest
 from shared_folders import SharedFolder
 
 from benchrunner import RequestError
+from benchrunner_share.verifying.data_checks import own_runners
+from benchrunner_share.verifying.examination import Examination
+from benchrunner_share.verifying.made_files import MadeFiles
+from benchrunner_share.verifying.received_folder import ReceivedFolder
 
 Change = Callable[[dict[str, Any], dict[str, Any]], object]
 """Edits the content of a study, given also its only cell."""
@@ -34,11 +38,11 @@ def select_other(study: dict[str, Any], cell: dict[str, Any]) -> None:
 FORGERIES: dict[str, tuple[Change, str]] = {
     "a score twice": (
         lambda study, cell: cell["scores"].append(cell["scores"][0] | {"mean": 0.987}),
-        "dev accuracy: in the folder, but not computed here",
+        "'     },' stands there, and the facts say '     }'.",
     ),
     "a forged score before the true one": (
         lambda study, cell: cell["scores"].insert(0, cell["scores"][0] | {"mean": 0.987}),
-        "dev accuracy, mean: 0.987 in the folder",
+        """'      "mean": 0.987,' stands there, and the facts say '      "mean": 0.6666666667,'.""",
     ),
     "a cell twice": (
         lambda study, cell: study["result"]["cells"].append(dict(cell)),
@@ -50,7 +54,7 @@ FORGERIES: dict[str, tuple[Change, str]] = {
     ),
     "a name for its columns": (
         lambda study, cell: cell.update(columns=["glue/rte accuracy 98.7"]),
-        "columns: in the folder, but not computed here",
+        "'    ],' stands there, and the facts say '    ]'.",
     ),
     "changes that the fits do not have": (
         lambda study, cell: cell["fitting"].update(changes={"epochs": 99}),
@@ -70,30 +74,33 @@ FORGERIES: dict[str, tuple[Change, str]] = {
     ),
     "another order of metrics": (
         lambda study, cell: cell["scores"].reverse(),
-        "dev matthews stands in the folder, where dev accuracy is expected",
+        """'      "metric": "matthews",' stands there, and the facts say '      "metric": "accuracy",'.""",
     ),
     "another order of keys": (
         lambda study, cell: study.update(revisions=study.pop("revisions")),
-        "the entries stand in another order",
+        """' "tasks": {' stands there, and the facts say ' "revisions": {'.""",
     ),
-    "a restart declared diverged": (declare_diverged, "in the folder, but not computed here"),
-    "another selected restart": (select_other, "selected: "),
-    "no warnings": (lambda study, cell: cell.update(warnings=[]), "warnings: [] in the folder"),
+    "a restart declared diverged": (declare_diverged, "stands there, and the facts say"),
+    "another selected restart": (select_other, """stands there, and the facts say '    "selected": """),
+    "no warnings": (
+        lambda study, cell: cell.update(warnings=[]),
+        """'    "warnings": []' stands there, and the facts say '    "warnings": ['.""",
+    ),
     "a sentence of its own": (
         lambda study, cell: study.update(verified="by the authors"),
-        "verified: in the folder, but not computed here",
+        "' },' stands there, and the facts say ' }'.",
     ),
     "a task that the study has not": (
         lambda study, cell: study["suppliers"].update(verified="by the authors"),
-        "suppliers, verified: in the folder, but not computed here",
+        """"own (own)",' stands there, and the facts say """,
     ),
     "a backbone that the study has not": (
         lambda study, cell: study["revisions"].update({"best model": "0" * 16}),
-        "revisions, best model: in the folder, but not computed here",
+        """'  "words": "tiny 1",' stands there, and the facts say '  "words": "tiny 1"'.""",
     ),
     "data that the study has not": (
-        lambda study, cell: study["data"]["mine/mood"]["dev"].update(accuracy=1.0),
-        "data, mine/mood, dev, accuracy: in the folder, but not computed here",
+        lambda study, cell: study["data"].update({"mine/other": {}}),
+        "stands there, and the facts say",
     ),
 }
 
@@ -114,11 +121,10 @@ def test_listed_foreign_files_are_found(name: str, folder: SharedFolder) -> None
 
 def test_a_list_of_files_in_another_order_is_found(folder: SharedFolder) -> None:
     folder.edit("manifest.json", lambda listed: listed.update(files=dict(reversed(listed["files"].items()))))
-    assert folder.differences() == "manifest.json, files: the entries stand in another order."
+    assert 'stands there, and the facts say \'  "README.md": ' in folder.differences()
 
 
-def test_the_majority_is_that_of_the_own_training_rows(folder: SharedFolder, tmp_path: Path) -> None:
-    """Whoever has other training rows has another majority answer, and other fits."""
+def test_fits_learned_from_the_own_training_rows(folder: SharedFolder, tmp_path: Path) -> None:
     data = folder.runner.workspace.data
     assert data is not None
     (tmp_path / "own" / "mood").mkdir(parents=True)
@@ -128,22 +134,6 @@ def test_the_majority_is_that_of_the_own_training_rows(folder: SharedFolder, tmp
     (tmp_path / "own" / "mood" / "dev.tsv").write_text((data / "mood" / "dev.tsv").read_text())
     differences = folder.differences(workspace=replace(folder.runner.workspace, data=tmp_path / "own"))
     assert "learned from other rows than those of" in differences
-    assert "is not that of the training rows here" in differences
-
-
-def test_forged_majority_answers_are_found(folder: SharedFolder) -> None:
-    """All fits look better beside a majority answer that is always wrong."""
-    study = folder.read("study.json")
-    majority = next(iter(study["majority"].values()))["mine/mood"]
-    prediction = study["predictions"][majority]["mine/mood"]["dev"]
-    path = folder.path / f"predictions/{prediction}.answers.jsonl"
-    swapped = {"glad": "sad", "sad": "glad"}
-    for answer in swapped:
-        if f'"{answer}"' in path.read_text():
-            path.write_text(path.read_text().replace(f'"{answer}"', f'"{swapped[answer]}"'))
-            break
-    folder.deceive()
-    assert f"predictions/{prediction}.answers.jsonl, number 1, answer: " in folder.differences()
 
 
 URLS = ["ftp://x.org", "https://", "https://x.org/a b", "https://x.org/\n# 98.70", 'https://x.org/"', "javascript:1", 7]
@@ -152,7 +142,7 @@ URLS = ["ftp://x.org", "https://", "https://x.org/a b", "https://x.org/\n# 98.70
 @pytest.mark.parametrize("url", URLS)
 def test_what_is_no_address_is_refused(url: object, folder: SharedFolder) -> None:
     folder.edit("study.json", lambda study: study.update(url=url))
-    with pytest.raises(RequestError, match="The address"):
+    with pytest.raises(RequestError, match=r"The address|expected text|line breaks"):
         folder.verification()
 
 
@@ -171,19 +161,17 @@ def test_a_selection_on_another_split_than_dev_is_refused(split: str, folder: Sh
         folder.verification()
 
 
-def test_a_fit_that_is_its_own_majority_ends(folder: SharedFolder) -> None:
-    fit, _ = folder.selected()
-    differences = folder.deceptive_differences(lambda study: study["majority"][fit].update({"mine/mood": fit}))
-    assert f"the fit {fit} is not that of a majority answer" in differences
-
-
-def test_leaving_the_majority_out_hides_no_flag(folder: SharedFolder) -> None:
-    fit, _ = folder.selected()
-    differences = folder.deceptive_differences(lambda study: study["majority"].pop(fit))
-    assert f"study.json does not say with which majority answer the fit {fit} is compared" in differences
-
-
 def test_left_out_fits_are_said_to_be_missing(folder: SharedFolder) -> None:
     """The fits of the other grid point change no figure, and nobody can prove that they were made."""
-    differences = folder.deceptive_differences(lambda study: study["result"]["cells"][0]["candidates"].pop(0))
-    assert "words on mine/mood (chancy), warnings" in differences
+
+    def leave_out(study: dict[str, Any]) -> None:
+        for fit in study["result"]["cells"][0]["candidates"].pop(0)["fits"]:
+            study["result"]["cells"][0]["lost"].pop(fit, None)
+            study["predictions"].pop(fit, None)
+
+    folder.edit("study.json", leave_out)
+    folder.deceive()
+    assert not folder.verification().is_equal
+    with own_runners(folder.runner.plugins, folder.runner.workspace) as runners:
+        [cell] = MadeFiles(Examination(ReceivedFolder(folder.path), runners)).content["result"]["cells"]
+    assert cell["warnings"][-1] == "3 of the 6 fits of the study"

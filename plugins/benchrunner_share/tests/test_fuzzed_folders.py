@@ -37,6 +37,11 @@ def test_no_lie_is_accepted(start: int, forger: Forger) -> None:
     assert faults == [] and forger.accepted and forger.refused
 
 
+def test_no_changed_byte_is_accepted(forger: Forger) -> None:
+    assert [fault for fault in map(forger.try_bytes, range(SOME)) if fault] == []
+    assert forger.is_accepted(dict(forger.judge.base))
+
+
 @pytest.mark.parametrize("start", [0, 10])
 def test_no_folder_stops_a_board(start: int, boards: BoardForger) -> None:
     assert boards.try_board(start) == []

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,8 +15,8 @@ from shared_folders import SharedFolder
 
 from benchrunner import RequestError
 from benchrunner_share.documents.contents import FORMAT
-from benchrunner_share.verifying import received_folder
-from benchrunner_share.verifying.received_folder import ReceivedFolder
+from benchrunner_share.verifying import answer_files
+from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 
 
 def test_links_are_not_followed(folder: SharedFolder, tmp_path: Path) -> None:
@@ -64,23 +64,23 @@ def test_a_large_study_is_not_parsed(folder: SharedFolder) -> None:
         folder.verification()
 
 
-def test_wrong_answers_are_refused_at_the_first_line(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_answers_are_refused_at_the_first_block(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of a file that 'share' did not write are not all kept until the last is read."""
-    parsed = []
-    parse = received_folder._json_object
+    lines = ReceivedFolder.lines
 
-    def counted(content: bytes, name: str, line: int | None = None) -> Any:
-        parsed.append(line)
-        return parse(content, name, line)
+    def first_lines(received: ReceivedFolder, name: str) -> Iterator[bytes]:
+        for number, line in enumerate(lines(received, name)):
+            assert number < 10
+            yield line
 
-    monkeypatch.setattr(received_folder, "_json_object", counted)
-    folder.edit_answers(
-        lambda lines: lines.__setitem__(
-            slice(None), [line.replace("{", "{ ", 1).replace('"answer": "', '"answer": "not ') for line in lines]
-        )
-    )
-    assert "line 1: the answer 'not " in folder.differences()
-    assert 2 not in parsed
+    monkeypatch.setattr(answer_files, "BLOCK", 100)
+    monkeypatch.setattr(ReceivedFolder, "lines", first_lines)
+    _, prediction = folder.selected()
+    text = (folder.path / f"predictions/{prediction}.answers.jsonl").read_text()
+    (folder.path / "predictions/wrong.answers.jsonl").write_text(text.replace('{"index": 2', '{ "index": 2'))
+    problem = folder.runner.plugins.tasks.find("mine/mood").problem
+    with pytest.raises(UnreadableFile, match=r"line 3: '{ \"index\": 2.* stands there"):
+        answer_files.read_answers(ReceivedFolder(folder.path), "wrong", 24, problem)
 
 
 def test_a_huge_line_is_not_read(folder: SharedFolder) -> None:
@@ -135,7 +135,8 @@ def test_a_path_for_a_prediction_is_never_opened(folder: SharedFolder, tmp_path:
     (tmp_path / "secret.json").write_text("{}")
     fit, _ = folder.selected()
     folder.edit("study.json", lambda study: study["predictions"][fit]["mine/mood"].update(dev="../../secret"))
-    assert "is not an id of 16 hexadecimal digits" in folder.differences()
+    with pytest.raises(RequestError, match="is not an id of 16 hexadecimal digits"):
+        folder.verification()
 
 
 VALUES = (None, True, -1, 0.123, 1e308, 10**30, "", "../..", [], {}, [1], {"a": 1}, "0123456789abcdef")

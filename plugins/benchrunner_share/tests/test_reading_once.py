@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -16,8 +16,8 @@ from benchrunner_kinds import MultiLabel
 from benchrunner_share.documents.contents import answers_text
 from benchrunner_share.kept_answers import KeptAnswers
 from benchrunner_share.private_texts import Private
-from benchrunner_share.verifying.answer_files import read_answers
-from benchrunner_share.verifying.received_folder import ReceivedFolder
+from benchrunner_share.verifying import answer_files
+from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 from chancy import chancy, compare_rates
 
 ANSWERS: list[Any] = [["é", 'a"\\'], [], ["ü"]]
@@ -43,21 +43,26 @@ def test_each_line_of_answers_is_a_json_object(figures: dict[str, list[Any]]) ->
     assert answers_text(ANSWERS, figures) == expected
 
 
-def test_answers_as_shared_are_parsed_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(folder: ReceivedFolder, name: str) -> NoReturn:
-        raise AssertionError("read line by line")
-
-    monkeypatch.setattr(ReceivedFolder, "json_lines", refused)
+@pytest.mark.parametrize("block", [1, 2**20])
+def test_answers_are_read_as_they_are_shared(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_files, "BLOCK", block)
     folder = received(tmp_path, answers_text(ANSWERS, FIGURES))
-    assert read_answers(folder, "one", 3, PROBLEM) == (ANSWERS, FIGURES)
+    assert answer_files.read_answers(folder, "one", 3, PROBLEM) == (ANSWERS, FIGURES)
 
 
-@pytest.mark.parametrize("change", [("{", " {"), (": ", ":"), ("1e-30", "0.1e-29")])
-def test_answers_in_other_spelling_are_equal(change: tuple[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", [1, 2**20])
+@pytest.mark.parametrize(
+    "change", [('{"index": 1', ' {"index": 1'), ('"index": 1', '"index":1'), ('"ids": null', '"id": null')]
+)
+def test_the_first_line_in_another_spelling_is_named(
+    change: tuple[str, str], block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_files, "BLOCK", block)
     text = answers_text(ANSWERS, FIGURES)
     assert change[0] in text
     folder = received(tmp_path, text.replace(*change))
-    assert read_answers(folder, "one", 3, PROBLEM) == (ANSWERS, FIGURES)
+    with pytest.raises(UnreadableFile, match=r"one.answers.jsonl, line 2: .* the answer to row 1 is expected"):
+        answer_files.read_answers(folder, "one", 3, PROBLEM)
 
 
 def test_a_kept_prediction_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,9 +80,9 @@ def test_a_kept_prediction_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
     answers = KeptAnswers(made, Private(made.workspace))
     answers.newest(result.cells)
     fits = list(result.cells[0].cell.fits)
-    found = [answers.find(fit, task, "dev")[1] for fit in (*fits, *fits)]
+    for fit in (*fits, *fits):
+        answers.find(fit, task, "dev")
     assert sorted(read) == sorted(made.folder(fit).path for fit in fits)
-    assert found[0] == found[2] and found[0] is not found[2], "else the answers of all fits would stay in memory"
 
 
 SHARED = """

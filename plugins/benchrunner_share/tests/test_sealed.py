@@ -122,13 +122,13 @@ def test_scores_that_no_sender_can_know_are_refused(sealed: SharedFolder, tmp_pa
         cell = study["result"]["cells"][0]  # type: ignore[index]
         cell["scores"].append({**cell["scores"][0], "split": "test", "mean": 1.0})
 
-    assert "in the folder, but not computed here" in forged.deceptive_differences(claim)
+    assert "'     },' stands there, and the facts say '     }'." in forged.deceptive_differences(claim)
 
 
 def test_dev_cannot_be_sealed(sealed: SharedFolder, tmp_path: Path) -> None:
     forged = sealed.copy(tmp_path / "forged")
     found = forged.deceptive_differences(lambda study: study["data"]["mine/mood"]["dev"].update(sealed=True))
-    assert "data, mine/mood, dev, sealed: in the folder, but not computed here." in found
+    assert "mine/mood (dev): only the answers to a test split are sealed, and only without labels." in found
 
 
 def test_a_direct_evaluation_gives_the_same_figure(shell: Shell) -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+from benchrunner_share.documents.contents import json_text
 from command_line import Shell
 
 
@@ -22,10 +23,10 @@ def test_a_shared_study_is_verified(shared: Shell) -> None:
 def test_what_differs_is_listed(shared: Shell) -> None:
     study = json.loads((shared.folder / "out" / "study.json").read_text())
     study["result"]["cells"][0]["scores"][0]["mean"] = 0.123
-    (shared.folder / "out" / "study.json").write_text(json.dumps(study))
+    (shared.folder / "out" / "study.json").write_text(json_text(study))
     code, out, err = verify(shared)
     assert (code, err) == (1, "")
-    assert "words on mine/mood (finetune), dev accuracy, mean: 0.123 in the folder" in out
+    assert """: '      "mean": 0.123,' stands there, and the facts say '      "mean": 0.""" in out
     assert "'study.json' was changed after the folder was written." in out
     assert "out: differences: " in out and "everything is equal" not in out
     code, out, _ = verify(shared, "--json")

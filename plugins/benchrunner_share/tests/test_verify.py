@@ -14,18 +14,19 @@ import pytest
 from markupsafe import escape
 from shared_folders import SharedFolder, shared_folder
 
-from benchrunner import Metric, Workspace
+from benchrunner import Average, Metric, Suite, Term, Workspace
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.results import Grid, cells, compared, run_study
 from benchrunner_share.share import share_study
-from benchrunner_share.verifying.comparing import value_differences
+from chancy import Chancy
 from inline import mood, plugins, runner
 
 
 def test_an_untouched_folder_is_equal(original: SharedFolder) -> None:
     verified = original.verification()
     assert verified.is_equal and verified.name == "moods"
-    assert (verified.scores, verified.answers) == (5 * 2, 5 * 24), "4 finished fits and the majority, on 24 rows"
+    assert (verified.scores, verified.answers) == (4 * 2, 4 * 24), "4 finished fits, on 24 rows"
+    assert verified.figures == 2 * (1 + 1 + 1 + 2 + 1), "best, mean, deviation, 2 restarts, majority"
     assert [remark for remark in verified.remarks if "diverged, as the folder says" in remark]
 
 
@@ -44,7 +45,7 @@ def test_scores_equal_counts_of_the_raw_files(original: SharedFolder) -> None:
             shares.append(sum(map(str.__eq__, gold, answers)) / 24)
     assert shares == [8 / 24, 24 / 24]
     [accuracy] = [score for score in cell["scores"] if score["metric"] == "accuracy"]
-    assert (accuracy["best"], accuracy["mean"], accuracy["restarts"]) == (1.0, pytest.approx(2 / 3), shares)
+    assert (accuracy["best"], accuracy["mean"], accuracy["restarts"]) == (1.0, 0.6666666667, [0.3333333333, 1.0])
 
 
 def test_verifying_needs_neither_backbones_nor_runs(original: SharedFolder, tmp_path: Path) -> None:
@@ -59,40 +60,42 @@ def set_score(study: dict[str, Any], name: str, value: object) -> None:
 
 
 LIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "mean": (lambda study: set_score(study, "mean", 0.9), "dev accuracy, mean: 0.9 in the folder"),
-    "best": (lambda study: set_score(study, "best", 0.99), "dev accuracy, best: 0.99 in the folder"),
-    "deviation": (lambda study: set_score(study, "deviation", 0.0), "dev accuracy, deviation: 0.0 in the folder"),
-    "restarts": (lambda study: set_score(study, "restarts", [1.0, 1.0]), "dev accuracy, restarts, number 1: 1.0"),
+    "mean": (lambda study: set_score(study, "mean", 0.9), '"mean": 0.6666666667,'),
+    "best": (lambda study: set_score(study, "best", 0.99), '"best": 1.0,'),
+    "deviation": (lambda study: set_score(study, "deviation", 0.0), '"deviation": 0.4714045208,'),
+    "restarts": (lambda study: set_score(study, "restarts", [1.0, 1.0]), "0.3333333333,"),
     "selected": (
         lambda study: study["result"]["cells"][0].update(
             selected=study["result"]["cells"][0]["candidates"][0]["fits"][0]
         ),
-        "selected: ",
+        '"selected": ',
     ),
-    "majority": (
-        lambda study: set_score(study, "majority", 0.1),
-        "dev accuracy, majority: 0.1 in the folder",
-    ),
-    "flags": (lambda study: study["result"]["cells"][0].update(flags={}), "flags, "),
-    "recipe": (
-        lambda study: study["result"]["cells"][0]["candidates"][1]["recipe"].update(epochs=99),
-        "epochs is not that of the fit",
-    ),
+    "majority": (lambda study: set_score(study, "majority", 0.1), '"majority": 0.375'),
+    "flags": (lambda study: study["result"]["cells"][0].update(flags={}), '"flags": {'),
     "hub": (
         lambda study: study["tasks"]["mine/mood"]["splits"]["dev"].update(
             hub={"repository": "a/b", "configuration": None, "split": "dev", "revision": None}
         ),
-        "task mine/mood, splits, dev, hub",
+        '"hub": null',
     ),
-    "revision": (lambda study: study["revisions"].update(words="other"), "the revision of the backbone is not that"),
+    "revision": (lambda study: study["revisions"].update(words="other"), '"words": "tiny 1"'),
 }
 
 
 @pytest.mark.parametrize("name", LIES)
 def test_a_lie_in_the_study_is_found(name: str, folder: SharedFolder) -> None:
     """Everything else in the folder agrees with the lie."""
-    change, sentence = LIES[name]
-    assert sentence in folder.deceptive_differences(change)
+    change, truth = LIES[name]
+    line, *_ = folder.deceptive_differences(change).splitlines()
+    _, says = line.split(" stands there, and the facts say ")
+    assert line.startswith("study.json, line ") and says.strip("' ").startswith(truth)
+
+
+def test_a_recipe_that_is_not_that_of_its_fits_is_found(folder: SharedFolder) -> None:
+    differences = folder.deceptive_differences(
+        lambda study: study["result"]["cells"][0]["candidates"][1]["recipe"].update(epochs=99)
+    )
+    assert "epochs is not that of the fit" in differences
 
 
 def test_a_claimed_score_of_another_split_is_found(folder: SharedFolder) -> None:
@@ -102,7 +105,7 @@ def test_a_claimed_score_of_another_split_is_found(folder: SharedFolder) -> None
         study["data"]["mine/mood"]["test"] = study["data"]["mine/mood"]["dev"]
         study["tasks"]["mine/mood"]["splits"]["test"] = {"role": "test", "hub": None}
 
-    assert "test accuracy: in the folder, but not computed here" in folder.deceptive_differences(claim)
+    assert "mine/mood (test): 24 rows were answered, and" in folder.deceptive_differences(claim)
 
 
 def test_a_changed_score_of_a_prediction_is_found(folder: SharedFolder) -> None:
@@ -110,15 +113,18 @@ def test_a_changed_score_of_a_prediction_is_found(folder: SharedFolder) -> None:
     folder.edit(f"predictions/{prediction}.json", lambda data: data["scores"].update(accuracy=0.5))
     assert "was changed after the folder was written" in folder.differences()
     folder.deceive()
-    assert f"predictions/{prediction}.json, scores, accuracy: 0.5 in the folder" in folder.differences()
+    stands, says = """'  "accuracy": 0.5,'""", """'  "accuracy": 1.0,'"""
+    sentence = f"predictions/{prediction}.json, line 11: {stands} stands there, and the facts say {says}."
+    assert folder.differences() == sentence
 
 
+EXPECTED = " stands there, and the answer to row 0 is expected, with its index, as 'benchrunner share' writes it."
 ANSWERS: dict[str, tuple[Callable[[list[str]], object], str]] = {
     "another label": (
         lambda lines: lines.__setitem__(
             0, json.dumps({"index": 0, "answer": "glad"} if "sad" in lines[0] else {"index": 0, "answer": "sad"})
         ),
-        "1.0 in the folder, 0.9583333333333334 computed here",
+        """'  "accuracy": 1.0,' stands there, and the facts say '  "accuracy": 0.9583333333,'.""",
     ),
     "no label": (lambda lines: lines.__setitem__(3, '{"index": 3, "answer": "angry"}'), "line 4: the answer 'angry'"),
     "another type": (lambda lines: lines.__setitem__(3, '{"index": 3, "answer": {"a": [1]}}'), "line 4: the answer"),
@@ -127,22 +133,11 @@ ANSWERS: dict[str, tuple[Callable[[list[str]], object], str]] = {
         lambda lines: lines.append('{"index": 24, "answer": "sad"}'),
         "wrong number of rows: 25 answers, and the data here has 24 rows",
     ),
-    "another order": (lambda lines: lines.reverse(), "line 1: the answer to row 0 is expected, with its index"),
-    "nan": (lambda lines: lines.__setitem__(0, '{"index": 0, "answer": NaN}'), "'NaN' is no finite number"),
-    "infinity": (
-        lambda lines: lines.__setitem__(0, '{"index": 0, "answer": 1e999}'),
-        "'1e999' is no finite number",
-    ),
-    "key twice": (
-        lambda lines: lines.__setitem__(0, '{"index": 0, "index": 0, "answer": "sad"}'),
-        "the key 'index' stands twice",
-    ),
-    "deep": (lambda lines: lines.__setitem__(0, "[" * 90_000), "lists and objects are nested more than 100 deep"),
-    "no object": (lambda lines: lines.__setitem__(0, "[1]"), "a JSON object was expected"),
-    "further keys": (
-        lambda lines: lines.__setitem__(0, '{"index": 0, "answer": "sad", "x": 1}'),
-        "line 1: the answer to row 0",
-    ),
+    "another order": (lambda lines: lines.reverse(), EXPECTED),
+    "nan": (lambda lines: lines.__setitem__(0, '{"index": 0, "answer": NaN}'), EXPECTED),
+    "key twice": (lambda lines: lines.__setitem__(0, '{"index": 0, "index": 0, "answer": "sad"}'), EXPECTED),
+    "deep": (lambda lines: lines.__setitem__(0, "[" * 90_000), EXPECTED),
+    "further keys": (lambda lines: lines.__setitem__(0, '{"index": 0, "answer": "sad", "x": 1}'), EXPECTED),
 }
 
 
@@ -157,8 +152,8 @@ def test_an_edit_that_keeps_every_score_is_in_the_list_of_files(folder: SharedFo
     """Whoever writes the list of files anew too is found by the fingerprint only."""
     before = folder.verification().fingerprint
     path = folder.path / "fits" / f"{folder.selected()[0]}.json"
-    path.write_text(path.read_text().replace('"timings": {', '"timings": {"hours": 1.5,'))
-    assert folder.differences() == f"'fits/{path.name}' was changed after the folder was written."
+    path.write_text(path.read_text().replace('"timings": {', '"timings": {\n  "hours": 1.5,'))
+    assert f"'fits/{path.name}' was changed after the folder was written." in folder.differences()
     folder.deceive()
     assert folder.differences() == ""
     assert folder.verification().fingerprint != before
@@ -176,7 +171,8 @@ def test_an_edited_card_is_found(pattern: str, folder: SharedFolder) -> None:
     [path] = folder.path.glob(pattern)
     name = path.relative_to(folder.path).as_posix()
     path.write_text(path.read_text().replace("66.67", "99.99").replace("0.66", "0.99"))
-    assert f"'{name}' does not follow from study.json." in folder.differences()
+    folder.deceive_list()
+    assert f"{name}, line " in folder.differences()
 
 
 def test_missing_and_further_files_are_found(folder: SharedFolder) -> None:
@@ -185,7 +181,7 @@ def test_missing_and_further_files_are_found(folder: SharedFolder) -> None:
     (folder.path / "weights.pkl").write_bytes(b"cos\nsystem\n(S'exit'\ntR.")
     text = folder.differences()
     assert f"'predictions/{prediction}.answers.jsonl' is missing." in text
-    assert "'weights.pkl' is not in the list of files." in text
+    assert "'weights.pkl' is no file that 'benchrunner share' writes for this study." in text
     assert "'words' on 'mine/mood' is not verified" in text
 
 
@@ -203,14 +199,14 @@ def test_other_texts_are_another_revision_of_the_data(folder: SharedFolder, tmp_
     workspace = other_data(folder, tmp_path, lambda text: text.replace("river", "lake"))
     differences = folder.differences(workspace=workspace)
     assert "mine/mood (dev): the answers are to another revision of the data than" in differences
-    assert "columns that differ: 'a'." in differences and "computed here" not in differences
+    assert "columns that differ: 'a'." in differences and "the facts say" not in differences
 
 
-def test_other_labels_change_scores(folder: SharedFolder, tmp_path: Path) -> None:
+def test_answers_to_other_labels_are_not_scored(folder: SharedFolder, tmp_path: Path) -> None:
     workspace = other_data(folder, tmp_path, lambda text: text.replace("\tglad", "\tsad", 1))
-    differences = folder.differences(workspace=workspace)
-    assert "columns that differ: 'label'." in differences
-    assert "1.0 in the folder, 0.9583333333333334 computed here" in differences
+    verification = folder.verification(workspace=workspace)
+    [difference] = verification.differences
+    assert difference.endswith("columns that differ: 'label'.") and verification.scores == 0
 
 
 def test_fewer_rows_are_named(folder: SharedFolder, tmp_path: Path) -> None:
@@ -246,19 +242,6 @@ def test_another_version_is_a_remark(folder: SharedFolder, monkeypatch: pytest.M
     assert [remark for remark in verified.remarks if "here is 9.9" in remark]
 
 
-def test_values_are_compared_with_their_types() -> None:
-    assert list(value_differences({"mean": 1.0}, {"mean": 1.0 + 1e-12}, ())) == []
-    assert list(value_differences({"lr": 1e-12}, {"lr": 2e-12}, ())) == [
-        "lr: 1e-12 in the folder, 2e-12 computed here."
-    ]
-    assert list(value_differences(True, 1, ("x",))) == ["x: True in the folder, 1 computed here."]
-    assert list(value_differences([1], [1, 2], ("x",))) == ["x: [1] in the folder, [1, 2] computed here."]
-    assert list(value_differences(1e-8, 0.0, ("mean",))) == ["mean: 1e-08 in the folder, 0.0 computed here."]
-    assert list(value_differences({"a": 1, "b": 2}, {"b": 2, "a": 1}, ("x",))) == [
-        "x: the entries stand in another order."
-    ]
-
-
 def _accuracy_with(library: object, gold: Sequence[str], answers: Sequence[str]) -> float:
     return sum(map(str.__eq__, gold, answers)) / len(gold)
 
@@ -273,3 +256,44 @@ def test_a_library_behind_a_task_is_installed(tmp_path: Path) -> None:
     [fit] = [shared.read(f"fits/{fit.id}.json")["fit"] for cell in result.cells for fit in cell.restarts]
     assert [title for title in fit["suppliers"] if title.startswith("markupsafe")]
     assert shared.verification().remarks == ()
+
+
+def test_averages_of_a_suite_are_shared_and_verified(tmp_path: Path) -> None:
+    term = Term("mine/mood", "dev", "accuracy")
+    suite = Suite("moods", (Average("mean", ((term,), (replace(term, task="mine/second"),))),))
+    tasks = [mood(suite=suite), mood(name="mine/second", suite=suite)]
+    made = runner(tmp_path, register_tasks=tasks)
+    result = run_study(compared(("words",), tuple(tasks)), made)
+    share_study(result, tmp_path / "shared", made, report=False)
+    shared = SharedFolder(tmp_path / "shared", made)
+    content = shared.read("study.json")["result"]
+    means = [cell["scores"][0]["mean"] for cell in content["cells"]]
+    assert content["averages"]["words"]["mean"]["mean"] == pytest.approx(sum(means) / 2)
+    assert shared.verification().is_equal
+
+
+@pytest.mark.parametrize("with_rows", [False, True])
+def test_tasks_whose_data_is_here_are_verified(with_rows: bool, tmp_path: Path) -> None:
+    """Lies about a task are found without the data of the other task, and all else is as the facts say."""
+    tasks = [mood(method="chancy"), mood(name="mine/second", method="chancy")]
+    made = runner(tmp_path, register_methods=[Chancy()], register_tasks=tasks)
+    result = run_study(compared(("words",), tuple(tasks)), made)
+    share_study(result, tmp_path / "shared", made, report=False, with_rows=with_rows)
+    shared = SharedFolder(tmp_path / "shared", made)
+    here = plugins(register_methods=[Chancy()], register_tasks=tasks[:1], register_leaderboards=[])
+    assert "There is no task 'mine/second'" in shared.unverified(plugins=here)
+    assert shared.verification(plugins=here).scores == 2
+    shared.edit("study.json", lambda study: set_score(study, "mean", 0.9))
+    shared.deceive()
+    assert '"mean": 0.9,' in shared.differences(plugins=here).splitlines()[0]
+
+
+def test_forged_answers_of_the_majority_are_found(tmp_path: Path) -> None:
+    made = runner(tmp_path)
+    result = run_study(compared({"floor": "words"}, tuple(made.plugins.tasks.values()), methods=("majority",)), made)
+    share_study(result, tmp_path / "shared", made, report=False)
+    shared = SharedFolder(tmp_path / "shared", made)
+    assert shared.verification().is_equal
+    shared.edit_answers(lambda lines: lines.__setitem__(0, '{"index": 0, "answer": "glad"}'))
+    shared.edit_answers(lambda lines: lines.__setitem__(1, '{"index": 1, "answer": "sad"}'))
+    assert "the answers are not those of the majority of the training rows here" in shared.differences()

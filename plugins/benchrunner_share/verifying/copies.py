@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from benchrunner import quoted
 from benchrunner_share.documents.contents import answers_name
-from benchrunner_share.documents.study_documents import Computation
+from benchrunner_share.documents.plan import Plan, SharedFit
 from benchrunner_share.verifying.findings import Findings
 from benchrunner_share.verifying.received_folder import ReceivedFolder
 
@@ -18,18 +17,18 @@ FitPlace = tuple[str, str]
 
 
 def traced(
-    folder: ReceivedFolder, content: Mapping[str, Any], computations: Mapping[str, Computation], findings: Findings
+    folder: ReceivedFolder, plan: Plan, fits: Mapping[str, SharedFit], findings: Findings
 ) -> dict[Trace, FitPlace]:
     """Map the trace of each fit with answers to its place; add a remark where two fits have the same trace."""
     known = dict[Trace, FitPlace]()
-    for cell in content["result"]["cells"]:
-        for fit in (fit for point in cell["candidates"] for fit in point["fits"]):
-            predictions = content["predictions"].get(fit, {}).get(cell["task"], {})
+    for cell in plan.cells:
+        for fit in cell.fits:
+            predictions = plan.predictions.get(fit, {}).get(cell.task, {})
             names = [answers_name(prediction) for prediction in predictions.values()]
-            if fit in computations and computations[fit].timings and folder.names.issuperset(names):
-                seconds = sorted(computations[fit].timings.items())
-                trace = (cell["task"], *map(folder.sha256, names), *seconds)
-                place = (cell["backbone"], fit)
+            if fit in fits and fits[fit].timings and folder.names.issuperset(names):
+                seconds = sorted(fits[fit].timings.items())
+                trace = (cell.task, *map(folder.sha256, names), *seconds)
+                place = (cell.backbone, fit)
                 first = known.setdefault(trace, place)
                 if first != place:
                     findings.remark(

@@ -1,4 +1,4 @@
-"""Findings of a verification: sentences about differences, and remarks on facts that are no differences."""
+"""Findings of a verification: sentences about differences, remarks on what differs in nothing, and unreadable files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,22 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import final
 
+from benchrunner import PluginError, RequestError
 from benchrunner_share.verifying.received_folder import UnreadableFile
+
+
+@contextlib.contextmanager
+def understood(place: str) -> Iterator[None]:
+    """Turn errors from missing or wrong values in the `with` block into an `UnreadableFile` that names the place."""
+    try:
+        yield
+    except UnreadableFile:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        raise UnreadableFile(f"{place} does not hold what 'benchrunner share' writes ({reason!a}).") from None
+    except (PluginError, RequestError) as error:
+        raise UnreadableFile(f"{place}: {error}") from None
 
 
 @final

@@ -1,18 +1,36 @@
-"""Checks of the plan in a shared folder: which fits a cell has, in which order, and what belongs to them."""
+"""Checks that a plan is one that studies have: which fits a cell has, in which order, and what belongs to them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
-from benchrunner import BenchrunnerError, quoted
+from benchrunner import BenchrunnerError, Recipe, Task, quoted
 from benchrunner.engine import first_line
 from benchrunner.results import Fit, Runner, cells
+from benchrunner_share.documents.plan import PlannedCell, SharedFit
 
 
 def cell_place(cell: cells.Cell) -> str:
     """Name a cell in sentences."""
     return f"{quoted(cell.system)} on {quoted(cell.task.name)}"
+
+
+def rebuilt_cell(planned: PlannedCell, task: Task, fits: Mapping[str, SharedFit]) -> cells.Cell:
+    """Make a planned cell of a known task and known fits."""
+    candidates = []
+    for point in planned.candidates:
+        restarts = tuple(fits[fit].fit for fit in point.fits)
+        candidates.append(cells.Candidate(Recipe.from_json(point.recipe), restarts, point.rows))
+    return cells.Cell(
+        planned.system,
+        task,
+        tuple(candidates),
+        planned.selection,
+        tuple(split for split in planned.tests if split in task.splits),
+        planned.backbone,
+        planned.method,
+        planned.fitting,
+    )
 
 
 def repeated_cells(study_cells: Iterable[cells.Cell]) -> Iterator[str]:
@@ -108,28 +126,21 @@ def _data_differences(fit: Fit, point: cells.Candidate, cell: cells.Cell, runner
         yield f"{cell_place(cell)}: the fit {fit.id} learned from {len(rows):,} rows, and {point.rows} are claimed."
 
 
-def restricted(content: Mapping[str, Any], left_out: set[str]) -> Mapping[str, Any]:
-    """Return a study's content without some tasks; averages are then left out. What belongs to no task stays."""
-    if not left_out:
-        return content
-    kept = []
-    backbones = set[str]()
-    for cell in content["result"]["cells"]:
-        if cell["task"] in left_out:
-            backbones.add(cell["backbone"])
-        else:
-            kept.append(cell)
-    backbones -= {cell["backbone"] for cell in kept}
-    part = dict(content)
-    part["result"] = {**content["result"], "cells": kept, "averages": {}}
-    part["samples"] = {}  # those of a suite may be of several tasks
-    for name in ("tasks", "data", "suppliers"):
-        part[name] = {task: value for task, value in content[name].items() if task not in left_out}
-    part["revisions"] = {name: value for name, value in content["revisions"].items() if name not in backbones}
-    for name in ("predictions", "majority"):
-        part[name] = {}
-        for fit, of_fit in content[name].items():
-            of_tasks = {task: value for task, value in of_fit.items() if task not in left_out}
-            if of_tasks or not of_fit:
-                part[name][fit] = of_tasks
-    return part
+def missing_fits(cell: cells.Cell) -> Iterator[str]:
+    """Say whether a cell has fewer fits than its grid and its seeds ask for, or that comparisons decided how many.
+
+    A field of the grid counts if the fits read it: its value differs between them, or is not the default.
+    """
+    if cell.fitting.looks:
+        yield cell.fitting.looks_note
+        return
+    fits = list(cell.fits)
+    asked = len(cell.fitting.seeds) if fits[0].revision else 1  # a method without a backbone has one fit
+    for name, values in cell.fitting.grid.choices.items():
+        known = {fit.recipe.as_dict().get(name) for fit in fits}
+        if known != {Recipe().as_dict().get(name)}:
+            asked *= len(values)
+    if len(fits) < asked:
+        search = cell.fitting.search
+        why = f", of which {search.by} left some out" if search else ""
+        yield f"{len(fits)} of the {asked} fits of the study{why}"

@@ -110,12 +110,13 @@ class ReceivedFolder:
 
     def json_object(self, name: str) -> dict[str, Any]:
         """Read a JSON file that holds an object."""
-        return _json_object(self.content(name), name)
-
-    def json_lines(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a file with one JSON object on each line. The file is never in memory as a whole."""
-        for number, line in enumerate(self.lines(name), start=1):
-            yield _json_object(line, name, number)
+        try:
+            value = json_files.parse_json(self.content(name), quoted(name), finite=True)
+        except DataError as fault:
+            raise UnreadableFile(str(fault)) from None
+        if not isinstance(value, dict):
+            raise UnreadableFile(f"{quoted(name)}: a JSON object was expected.")
+        return value
 
     def lines(self, name: str) -> Iterator[bytes]:
         """Yield the lines of a file of answers; raise an `UnreadableFile` for one that is too long."""
@@ -131,14 +132,3 @@ class ReceivedFolder:
                     most = MOST_ANSWER_BYTES // 2**20
                     raise UnreadableFile(f"{quoted(name)} is larger than {most} MiB, and is not read.")
                 yield line
-
-
-def _json_object(content: bytes, name: str, line: int | None = None) -> dict[str, Any]:
-    try:
-        value = json_files.parse_json(content, quoted(name), line=line, finite=True)
-    except DataError as fault:
-        raise UnreadableFile(str(fault)) from None
-    if not isinstance(value, dict):
-        place = quoted(name) if line is None else f"{quoted(name)}:{line}"
-        raise UnreadableFile(f"{place}: a JSON object was expected.")
-    return value

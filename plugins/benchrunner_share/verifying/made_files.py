@@ -1,0 +1,156 @@
+"""Makes every file of a shared folder from its facts: `share` writes the files, and `check` compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, final
+
+from benchrunner import ACCURACY
+from benchrunner.engine import decoding
+from benchrunner.results import CellResult, Result, study
+from benchrunner_share.documents.card_scores import CardScore
+from benchrunner_share.documents.contents import (
+    STUDY,
+    answers_name,
+    fit_name,
+    json_text,
+    outcome_json,
+    prediction_json,
+    prediction_name,
+    rounded,
+    task_json,
+)
+from benchrunner_share.documents.derived_files import LOGS, derived_files
+from benchrunner_share.documents.every_eval_ever import Log
+from benchrunner_share.documents.plan import plan_of
+from benchrunner_share.documents.samples import sample_lines
+from benchrunner_share.verifying.examination import Examination
+from benchrunner_share.verifying.plan_checks import missing_fits
+
+
+@final
+class MadeFiles:
+    """The files of a shared folder, as its facts say.
+
+    A cell that could not be computed is taken as the folder has it, so that all else can be compared.
+    """
+
+    def __init__(self, examined: Examination) -> None:
+        self._examined = examined
+        self._results = list(examined.results.values())
+        self.makes_logs = not (examined.plan.with_rows and examined.has_gaps)
+        """Whether the logs of Every Eval Ever can be made here: samples of a suite need the rows of all its tasks."""
+
+    @property
+    def figures(self) -> int:
+        """Number of means, deviations, best scores, scores of restarts and averages that were computed."""
+        result = self.content["result"]
+        scores = [result["cells"][number]["scores"] for number in self._examined.results]
+        return _count([scores, {} if self._examined.has_gaps else result["averages"]])
+
+    @property
+    def fact_names(self) -> Iterator[str]:
+        """Yield the names of the files with facts."""
+        yield STUDY
+        for planned in self._examined.plan.cells:
+            yield from map(fit_name, planned.fits)
+        for prediction in self._examined.plan.prediction_ids:
+            yield prediction_name(prediction)
+            yield answers_name(prediction)
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and the text of every file, as the facts say, but for answers: these are facts themselves."""
+        for fit, shared in self._examined.fits.items():
+            yield fit_name(fit), json_text(decoding.as_json(shared))
+        for prediction, record in self._examined.answers.scored.values():
+            yield prediction_name(prediction.id), json_text(prediction_json(prediction, record))
+        yield STUDY, json_text(self.content)
+        for name, text in derived_files(self.content, self._samples):
+            if self.makes_logs or not name.startswith(f"{LOGS}/"):
+                yield name, text
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The content of `study.json`: the plan, and every score."""
+        examined = self._examined
+        plan = examined.plan
+        if not examined.has_gaps:
+            data, scored = plan.data, examined.answers.scored
+            plan = plan_of(
+                plan,
+                self._results,
+                examined.data.runner.plugins,
+                lambda task, split: data[task.name][split],
+                lambda fit, task, split: scored[fit.id, task.name, split][0].id,
+            )
+        claimed = examined.claimed
+        outcomes = dict(enumerate(claimed["result"]["cells"]))
+        for number, result in examined.results.items():
+            outcomes[number] = self._outcome(result)
+        tasks = {}
+        for name, splits in plan.data.items():
+            counts = {split: rows.rows for split, rows in splits.items()}
+            task = examined.data.tasks.get(name)
+            tasks[name] = claimed["tasks"][name] if task is None else task_json(task, counts)
+        content = plan.content(outcomes)
+        content["result"]["averages"] = claimed["result"]["averages"] if examined.has_gaps else self._averages()
+        return content | {"revisions": examined.revisions, "tasks": tasks}
+
+    def _outcome(self, result: CellResult) -> dict[str, Any]:
+        """Return what follows from the plan and the answers of a cell."""
+        majority = {term: self._examined.majority(result, term) for term in result.figures}
+        warnings = (*result.warnings, *result.limits, *missing_fits(result.cell))
+        return outcome_json(result, majority, warnings)
+
+    def _averages(self) -> dict[str, Any]:
+        """Return the averages of the suites of each system."""
+        results = []
+        for result in self._results:  # averages are over cells with columns
+            results.append(replace(result, cell=replace(result.cell, columns=(result.cell.task.name,))))
+        planned = tuple(result.cell for result in results)
+        names = dict.fromkeys(cell.system for cell in planned)
+        systems = tuple(study.System(name, "") for name in names)
+        whole = Result(study.Study(systems, (), cells=planned), tuple(results), {})
+        averages = dict[str, Any]()
+        for name in names:
+            averages[name] = {}
+            for average, (best, mean) in whole.averages(name).items():
+                averages[name][average] = {"best": rounded(best), "mean": rounded(mean)}
+        return averages
+
+    def _samples(self, log: Log) -> str:
+        """Return the samples of a log: the texts of rows with the answers and their scores; empty without rows."""
+        if not self._examined.plan.with_rows or self._examined.has_gaps:
+            return ""
+        results = dict[tuple[str, str, str], CellResult]()
+        for result in self._results:
+            cell = result.cell
+            results.setdefault((cell.backbone, cell.task.name, cell.method or ""), result)
+        lines = list[str]()
+        for score in log.scores:
+            result = results[score.backbone, score.task, score.method]
+            lines += self._sample_lines(result, score, log.content["evaluation_id"])
+        return "".join(lines)
+
+    def _sample_lines(self, result: CellResult, score: CardScore, evaluation: str) -> Iterator[str]:
+        """Yield a line for each row and restart, where the metric is a mean over rows."""
+        task = result.cell.task
+        metric = task.metric(score.metric)
+        if metric.per_row is None or metric.computed_from != ACCURACY.computed_from or metric.columns:
+            return
+        rows = self._examined.data.rows(task.name, score.split)
+        for fit in result.restarts:
+            answers = self._examined.answers.find(fit, task, score.split).answers
+            yield from sample_lines(score, evaluation, task, metric, rows, fit, answers)
+            self._examined.answers.forget()
+
+
+def _count(value: Any) -> int:
+    """Return how many figures a JSON value has."""
+    if isinstance(value, Mapping):
+        return sum(map(_count, value.values()))
+    if isinstance(value, list):
+        return sum(map(_count, value))
+    return int(isinstance(value, float))
