@@ -43,7 +43,7 @@ def test_an_unknown_system_is_an_error_before_any_fit(shell: Shell) -> None:
 def test_list_shows_the_whole_table_of_a_board(shell: Shell) -> None:
     published_shell(shell)
     out = shell.done("list", "leaderboards", "moods")
-    assert [line.split() for line in out.splitlines() if "Mercury" in line] == [
+    assert [line.replace("│", " ").split() for line in out.splitlines() if "Mercury" in line] == [
         ["Mercury", "80.5", "81.5", "11.1"],
         ["Mercury", "(ensemble)", "-", "82.5", "-"],
         ["Mercury", "(ensemble):", "7", "of", "them"],
