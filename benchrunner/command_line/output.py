@@ -45,13 +45,11 @@ def print_json(value: Any) -> None:
     print_data(f"{text}\n")
 
 
-def print_table(
-    table: RenderableType, footnotes: Iterable[str], *, title: str = "", plain_width: int = PLAIN_WIDTH
-) -> None:
-    """Print a table with footnotes below it; `plain_width` is that of lines if standard output is not a terminal."""
+def print_table(table: RenderableType, footnotes: Iterable[str], *, title: str = "") -> None:
+    """Print a table with footnotes below it."""
     if title:
         print_line(title)
-    new_console(width=None if _is_terminal() else plain_width).print(table)
+    new_console(width=None if _is_terminal() else PLAIN_WIDTH).print(table)
     for note in footnotes:
         print_line(_wrapped(f"  {note}", indent=2))
 

@@ -16,7 +16,7 @@ from distributions import CORE, PLUGINS, ROOT, modules_of
 
 BUDGETS = {
     "backbones": 2_196,
-    "command_line": 6_390,
+    "command_line": 6_384,
     "commands": 3_210,
     "console": 1_354,
     "data": 5_155,
@@ -37,10 +37,10 @@ BUDGETS = {
     "(root)": 1_689,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 129_683
-EVERYTHING = 435_281
+WHOLE_CORE = 129_677
+EVERYTHING = 435_275
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 76_990
+WORDS = 76_979
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""
