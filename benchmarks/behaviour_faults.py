@@ -227,14 +227,14 @@ def _shared(work: Path) -> list[str]:
         folder = work / "wrong-shared" / name
         shutil.copytree(work / "shared", folder)
         _edit(folder / file, old, new)
-        lines.append(f"verify wrong-shared/{name}")
+        lines.append(f"check wrong-shared/{name}")
     folder = work / "wrong-shared" / "changed-answer"
     shutil.copytree(work / "shared", folder)
     answers = _first_with(folder / "predictions", '"entailment"')
     _edit(answers, '"entailment"', '"not_entailment"')
-    lines.append("verify wrong-shared/changed-answer")
-    lines.append("verify wrong-shared/changed-answer --json")
-    lines.append("verify shared --data wrong-data/columns")
+    lines.append("check wrong-shared/changed-answer")
+    lines.append("check wrong-shared/changed-answer --json")
+    lines.append("check shared --data wrong-data/columns")
     return lines
 
 
