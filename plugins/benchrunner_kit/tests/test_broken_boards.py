@@ -67,6 +67,11 @@ class WritesTheTime(Plain):
         expected.check_count(len(content.split(b"\n")) - 2, "line", faults)
 
 
+class TakesThreeBytes(Plain):
+    def max_bytes(self, rows: int) -> int:
+        return 3
+
+
 class CannotWrite(Plain):
     def write(self, name: str, answers: Answers) -> bytes:
         raise RequestError("no answer can be written")
@@ -97,6 +102,8 @@ BROKEN: dict[str, tuple[Callable[[], Leaderboard], str]] = {
     ),
     "a check that refuses all": (lambda: with_file(kind=RefusesItself()), "does not pass its own check"),
     "a file of the time": (lambda: with_file(kind=WritesTheTime()), "moods.tsv differs from call to call"),
+    "a split that fits learn from": (lambda: with_file(split="train", rows=48), "from which fits learn: name a test"),
+    "a limit of bytes that is too low": (lambda: with_file(kind=TakesThreeBytes()), r"has \d+ bytes for 20 rows: let"),
     "a kind that cannot write": (lambda: with_file(kind=CannotWrite()), "  - no answer can be written"),
     "figures of an unknown metric": (
         lambda: published(PublishedColumn("dev", metric="f2", task="mine/mood", split="dev")),
