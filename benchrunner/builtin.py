@@ -20,7 +20,7 @@ COMMANDS = (
     ("data", "look", "say which tasks have their data here; download what is missing"),
     ("doctor", "look", "show versions, devices, folders and plugins, and faults of them"),
     ("run", "compare", "fit one backbone to one or a few tasks"),
-    ("compare", "start", "fit backbones to tasks with a grid and restarts; print a table"),
+    ("compare", "start", "fit backbones to tasks, or reproduce a paper with --study; print a table"),
 )
 """Built-in commands: name, group and what it does. The code is the module NAME_command in `benchrunner/commands`."""
 

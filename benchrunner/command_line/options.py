@@ -35,7 +35,7 @@ BACKBONES = (
 
 EVERYDAY = (
     "help help_all tasks method study backbone dry_run name cost lr epochs batch_size max_length limit_train set "
-    "grid preset restarts folds jobs data device format notes ensemble of fill partial out show"
+    "grid preset restarts folds jobs data device format notes ensemble of fill partial out"
 )
 """Options of commands that run studies which `--help` shows. A parameter of a recipe that is not among them has no
 option: `--set` sets it."""

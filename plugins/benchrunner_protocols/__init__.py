@@ -1,4 +1,4 @@
-"""Protocols for benchrunner: how publications fine-tuned and selected, repeated in one command."""
+"""Protocols for benchrunner: how publications fine-tuned and selected, as studies with a backbone of your own."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import Commands, hookimpl
+from benchrunner import hookimpl
 
 if TYPE_CHECKING:
     from benchrunner import NamedRecipe
-
-
-@hookimpl
-def register_commands(cli: Commands) -> None:
-    about = "repeat the protocol of a publication, beside its figures"
-    cli.add_parser("reproduce", group="compare", help=about, module="benchrunner_protocols.reproduce_command")
 
 
 @hookimpl

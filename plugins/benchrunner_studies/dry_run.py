@@ -134,6 +134,8 @@ class DryRun:
     """What a comparison would do."""
 
     title: str
+    about: str
+    """What the study file says about itself."""
     commands: tuple[PlannedCommand, ...]
     lines: tuple[PlannedFits, ...]
     problems: Mapping[str, str] = field(default_factory=dict)
@@ -203,7 +205,7 @@ def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None, prog
     for words, estimate in estimates(study, runner, program=program).items():
         commands.append(PlannedCommand(words, study.commands[words], estimate))
     lines = (*plan.lines(study.stages, part=0), *plan.lines(study.cells, part=1))
-    return DryRun(study.title, tuple(commands), lines, plan.problems, jobs or plan.jobs())
+    return DryRun(study.title, study.about, tuple(commands), lines, plan.problems, jobs or plan.jobs())
 
 
 @final

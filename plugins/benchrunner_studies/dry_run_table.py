@@ -59,6 +59,8 @@ def _duration(seconds: float | None) -> str:
 
 def notes(plan: DryRun) -> Iterator[str]:
     """Yield what the tables cannot show: the commands themselves, problems, totals, and the basis of estimates."""
+    if plan.about:
+        yield " ".join(plan.about.split())
     for number, command in enumerate(plan.commands, start=1):
         yield f"command {number}: benchrunner {shlex.join(command.words)}"
     for name, problem in plan.problems.items():

@@ -68,7 +68,9 @@ class _Settling:
         self._of_file = self._read(file.recipe, "recipe")
         self._of_scale = self._read(file.scale.recipe, f"scale {study.scale.name}")
         self._of_systems = dict[str, StudyOptions]()
+        self._starting = dict[str, Sequence[parts.Column]]()
         for system in study.systems:
+            self._starting[system.name] = self._starting_columns(system)
             recipe = file.systems[system.name].recipe
             self._of_systems[system.name] = self._read(recipe, f"system {system.name}")
         self._fittings = dict[tuple[StudyOptions, str], cells.Fitting]()
@@ -93,10 +95,20 @@ class _Settling:
         stages = []
         for system in self._study.systems:
             stage = self._file.systems[system.name].first
-            if stage is not None:
+            starting = self._starting[system.name]
+            if stage is not None and any(column in starting for column in self._study.columns):
                 stages.append(self._stage(system, stage))
         limit_dev = self._options.over(self._of_scale).over(self._of_file).limit_dev
         return replace(self._study, cells=of_columns, stages=tuple(stages), limit_dev=limit_dev)
+
+    def _starting_columns(self, system: parts.System) -> Sequence[parts.Column]:
+        """Return the columns whose fits start from the first task of a system, if it has one."""
+        stage = self._file.systems[system.name].first
+        if stage is None or not stage.columns:
+            return self._every_column
+        whole = replace(self._study, columns=tuple(self._every_column))
+        with planning.naming(f"system {system.name}: first: columns"):
+            return columns_named(whole, stage.columns)
 
     def _cells(self) -> Iterator[cells.Cell]:
         """Yield what each system needs for each column of a task."""
@@ -130,6 +142,7 @@ class _Settling:
             method=method,
             fitting=self._fitting(replace(merged, keep=keep, select=None, limit_dev=None), task, method),
             columns=(column.name,),
+            skips_first=column not in self._starting[system.name],
         )
 
     def _fitting(self, options: StudyOptions, task: Task, method: str | None) -> cells.Fitting:
@@ -195,7 +208,7 @@ def _shared(of_columns: Iterable[cells.Cell]) -> Iterable[cells.Cell]:
     """Join the cells of columns that show figures of the same fits with the same selection."""
     shared = dict[tuple[object, ...], cells.Cell]()
     for cell in of_columns:
-        key = (cell.system, cell.task.name, cell.method, cell.selection, id(cell.fitting))
+        key = (cell.system, cell.task.name, cell.method, cell.selection, cell.skips_first, id(cell.fitting))
         known = shared.get(key)
         if known is not None:
             tests = tuple(dict.fromkeys((*known.tests, *cell.tests)))

@@ -92,6 +92,8 @@ class StageTable:
     """The key `first` of a system: the task on which it is fine-tuned first. A stage has one restart."""
 
     task: str
+    columns: tuple[str, ...] = ()
+    """Names of the columns whose fits start from the fit to this task; empty means all columns."""
     recipe: Options = field(default_factory=Options)
 
 

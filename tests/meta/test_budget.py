@@ -38,9 +38,9 @@ BUDGETS = {
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
 WHOLE_CORE = 129_677
-EVERYTHING = 435_275
+EVERYTHING = 429_160
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 76_979
+WORDS = 76_436
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

@@ -101,7 +101,7 @@ class NeedsLabels(Marks):
 
 
 def test_a_problem_that_cannot_do_without_labels_is_told(tmp_path: Path) -> None:
-    reason = r"rows without the label columns \(marks\) cannot be encoded: AssertionError: no marks"
+    reason = r"encode for rows without the label columns \(marks\) failed: AssertionError: no marks"
     with pytest.raises(PluginError, match=reason):
         check_task(marks(NeedsLabels()), tmp_path, workspace=runner(tmp_path).workspace)
 

@@ -39,6 +39,11 @@ FAULTY = {
         'first = {task = "mood", recipe = {lr = "low"}}\nmake = "bake rye out/rye {more}"',
         ": first: lr must be a number from 0 up, not 'low'",
     ),
+    "unknown column of a stage": (
+        'make = "bake rye out/rye {more}"',
+        'first = {task = "mood", columns = ["tast"]}\nmake = "bake rye out/rye {more}"',
+        ": first: columns: study.toml has no column 'tast'. Did you mean taste? It has: taste, crust, loss",
+    ),
     "bad command": (
         'make = "bake rye out/rye {more}"\nbackbone = "out/rye"',
         'make = "bark rye out/bread"\nbackbone = "out/bread"',

@@ -39,7 +39,6 @@ from benchrunner.studies import comparison
 from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
 from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
 from benchrunner_files.kinds import KINDS
-from benchrunner_protocols.table import PROTOCOLS
 from benchrunner_ray.settings import RaySettings
 from benchrunner_search.options import SEARCH
 from benchrunner_slurm.settings import SlurmSettings
@@ -141,17 +140,6 @@ def slurm() -> str:
 def speed() -> str:
     """List the options of `speed` that are declared settings."""
     return _parameters(parameters_of(SpeedSettings), prefix="--")
-
-
-def protocols() -> str:
-    """List the protocols of publications, with the number of fits of each task and the seeds."""
-    plugins = discover()
-    rows = []
-    for protocol in PROTOCOLS.values():
-        fits = dict.fromkeys(f"{protocol.points(part, plugins) * part.seeds}" for part in protocol.parts)
-        first = ", ".join(dict.fromkeys(part.starts_from for part in protocol.parts if part.starts_from))
-        rows.append((f"`{protocol.name}`", protocol.about, ", ".join(fits), first, protocol.source))
-    return table(("protocol", "what it fits", "fits of a task", "first task of some", "source"), rows)
 
 
 def warnings() -> str:
@@ -378,7 +366,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
-        *(commands, computing, tasks, recipes, columns, options, settings, pretraining, protocols, ray, slurm, speed),
+        *(commands, computing, tasks, recipes, columns, options, settings, pretraining, ray, slurm, speed),
         *(hooks, warnings),
         *(
             surface,

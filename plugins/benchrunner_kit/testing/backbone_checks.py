@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
+import contextlib
+import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from benchrunner import Recipe, Workspace
+from benchrunner import PluginError, Recipe, Workspace
 from benchrunner.engine import Backbone, BackboneFamily, Encoder, Finetune, Sequences
-from benchrunner_kit.testing.contract import Findings, hashing_as_elsewhere
+from benchrunner_kit.testing.contract import Faults, found, refuse
 from benchrunner_kit.testing.samples import MOOD, Loaded, fit_job, sentences
 from benchrunner_kit.testing.state_checks import (
     batch_of,
@@ -19,6 +23,7 @@ from benchrunner_kit.testing.state_checks import (
     check_layers,
     check_narrowed,
     check_states,
+    compare,
     states,
 )
 from benchrunner_kit.testing.tokenizer_checks import OTHERS, TEXTS, check_tokenizer
@@ -36,49 +41,62 @@ def check_backbone(backbone: Backbone, family: BackboneFamily, workspace: Worksp
     the encoder before and after it is saved (below `folder`), weight by weight, and before and after a fit of a few
     steps. If the encoder says what its layers are, initialising a layer must change the weights of this layer alone.
     """
-    findings = Findings(backbone.name)
-    with findings.step("revision"):
-        first = backbone.revision(workspace)
-        with hashing_as_elsewhere():
-            if first != backbone.revision(workspace):
-                findings.add(
-                    "revision differs from call to call, or from process to process: hash the weights, the "
-                    "configuration and the tokenizer only, and with hashlib"
-                )
-    encoder = other = None
-    with findings.step("to load the encoder"):
-        encoder = backbone.load(workspace, seed=0).eval()
-        fingerprint = encoder.tokenizer_fingerprint
-        with hashing_as_elsewhere():
-            other = backbone.load(workspace, seed=0).eval()
-            if other.tokenizer_fingerprint != fingerprint:
-                findings.add(
-                    "`tokenizer_fingerprint` differs from load to load, or from process to process: make it with "
-                    "hashlib, not with `hash`"
-                )
-    if encoder is not None and other is not None:
-        _check_loads(encoder, other, findings)
-        check_tokenizer(encoder, findings)
-        with findings.step("to assemble sequences"):
-            sequences = encoder.assemble(TEXTS, OTHERS, encoder.max_length)
-            check_states(encoder, sequences, findings)
-            check_narrowed(encoder, sequences, findings)
-            if not findings.faults and not backbone.frozen:
-                check_dropout(encoder, sequences, findings)
-            _check_saving(encoder, sequences, family, workspace, folder, findings)
-            if not findings.faults and not backbone.frozen:
-                _check_fit(backbone, family, workspace, findings)
-            check_layers(other, findings)
-    findings.refuse()
+    faults = found("revision", _check_revision(backbone, workspace))
+    faults += found("loading the encoder", _check_encoder(backbone, family, workspace, folder))
+    refuse(backbone.name, faults)
 
 
-def _check_loads(encoder: Encoder, other: Encoder, findings: Findings) -> None:
-    """Compare the weights of two loads with one seed."""
+def _check_revision(backbone: Backbone, workspace: Workspace) -> Faults:
+    first = backbone.revision(workspace)
+    with _hashing_as_elsewhere():
+        second = backbone.revision(workspace)
+    if first != second:
+        yield (
+            "revision differs from call to call, or from process to process: hash the weights, the configuration and "
+            "the tokenizer only, and with hashlib"
+        )
+
+
+@contextlib.contextmanager
+def _hashing_as_elsewhere() -> Iterator[None]:
+    """Let `hash` give other numbers for texts, bytes and tuples, as it does in another process."""
+    usual = builtins.hash
+
+    def hash_elsewhere(value: object) -> int:
+        is_key = sys._getframe(1).f_code.co_name == "__hash__"  # of a value in a dictionary that was filled before
+        return usual(value) ^ (isinstance(value, str | bytes | tuple) and not is_key)
+
+    builtins.hash = hash_elsewhere
+    try:
+        yield
+    finally:
+        builtins.hash = usual
+
+
+def _check_encoder(backbone: Backbone, family: BackboneFamily, workspace: Workspace, folder: Path) -> Faults:
+    """Compare two loads, then check the encoder's tokens, its states, saving and a fit."""
+    encoder = backbone.load(workspace, seed=0).eval()
+    with _hashing_as_elsewhere():
+        other = backbone.load(workspace, seed=0).eval()
+        fingerprint = other.tokenizer_fingerprint
+    if fingerprint != encoder.tokenizer_fingerprint:
+        yield "`tokenizer_fingerprint` differs from load to load, or from process to process: make it with hashlib"
     if name := _other_weight(encoder, other):
-        findings.add(
+        yield (
             f"two loads with one seed are two models: the weight '{name}' differs; draw weights that the checkpoint "
             "lacks from the seed"
         )
+    yield from check_tokenizer(encoder)
+    sequences = encoder.assemble(TEXTS, OTHERS, encoder.max_length)
+    faults = found("computing the states of a batch", check_states(encoder, sequences))
+    if not faults and not backbone.frozen:
+        faults = found("computing states with dropout", check_dropout(encoder, sequences))
+    faults += found("computing states with tables of the words in use", check_narrowed(encoder, sequences))
+    faults += found("saving and reading", _check_saving(encoder, sequences, family, workspace, folder))
+    if not faults and not backbone.frozen:
+        faults = found("a fit of a few steps", _check_fit(backbone, family, workspace))
+    yield from faults
+    yield from found("initialising a layer", check_layers(other))
 
 
 def _other_weight(encoder: Encoder, other: Encoder) -> str:
@@ -87,109 +105,81 @@ def _other_weight(encoder: Encoder, other: Encoder) -> str:
     others = dict(other.named_parameters())
     if names := sorted(weights.keys() ^ others.keys()):
         return names[0]
-    return next((name for name, weight in weights.items() if not torch.equal(weight, others[name])), "")
+    for name, weight in weights.items():
+        if not torch.equal(weight, others[name]):
+            return name
+    return ""
 
 
 def _check_saving(
-    encoder: Encoder,
-    sequences: Sequences,
-    family: BackboneFamily,
-    workspace: Workspace,
-    folder: Path,
-    findings: Findings,
-) -> None:
+    encoder: Encoder, sequences: Sequences, family: BackboneFamily, workspace: Workspace, folder: Path
+) -> Faults:
     """Compare the encoder before and after it is saved: as it was loaded, then with other weights."""
-    revisions: dict[str, str] = {}
+    revisions = []
     for name in ("loaded", "again", "changed"):
         if name == "changed":
             source = torch.Generator().manual_seed(0)
             with torch.no_grad():
                 for weight in encoder.parameters():
                     weight.add_(0.02 * torch.randn(weight.shape, generator=source, dtype=weight.dtype))
-        with findings.step("to save the encoder and to read it again"):
-            place = folder / name
-            place.mkdir(parents=True, exist_ok=True)
-            encoder.save(place)
-            saved = family.find(str(place), workspace)
-            if saved is None:
-                findings.add(
-                    "the family does not find the folder that its own encoder saved: let `find` return the backbone in "
-                    "a folder that `save` wrote"
-                )
-                return
-            revisions[name] = saved.revision(workspace)
-            if name != "again":
-                _compare_saved(encoder, saved.load(workspace, seed=1).eval(), sequences, findings)
-    if findings.faults or len(revisions) < 3:
-        return
-    if revisions["loaded"] != revisions["again"]:
-        findings.add(
-            "revision differs for two folders with the same files: hash what is in the files, not their places"
-        )
-    if revisions["loaded"] == revisions["changed"]:
-        findings.add(
-            "revision is the same for other weights: hash the weights too, so that no fit is taken for another"
-        )
+        place = folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        encoder.save(place)
+        saved = _saved(place, family, workspace)
+        revisions.append(saved.revision(workspace))
+        yield from _compare_saved(encoder, saved.load(workspace, seed=1).eval(), sequences)
+    loaded, again, changed = revisions
+    if loaded != again:
+        yield "revision differs for two folders with the same files: hash what is in the files, not their places"
+    if loaded == changed:
+        yield "revision is the same for other weights: hash the weights too, so that no fit is taken for another"
 
 
-def _compare_saved(encoder: Encoder, read: Encoder, sequences: Sequences, findings: Findings) -> None:
+def _saved(folder: Path, family: BackboneFamily, workspace: Workspace) -> Backbone:
+    """Return the backbone that was saved in a folder."""
+    saved = family.find(str(folder), workspace)
+    if saved is None:
+        raise PluginError("the family does not find the folder that its own encoder saved: look for `save`'s files")
+    return saved
+
+
+def _compare_saved(encoder: Encoder, read: Encoder, sequences: Sequences) -> Faults:
     """Compare an encoder with itself after saving: attributes, weights, tokens, then the states of every layer."""
     if name := _other_weight(encoder, read):
-        findings.add(
+        raise PluginError(
             f"saved and read again, the encoder is another model: the weight '{name}' is not the same; write every "
             "weight in `save`, and read every weight in `load`"
         )
-        return
     for name in KEPT:
         if getattr(encoder, name) != getattr(read, name):
-            findings.add(f"saved and read again, the encoder has another `{name}`: write it in `save`")
+            yield f"saved and read again, the encoder has another `{name}`: write it in `save`"
     for second in (None, OTHERS):
-        made, remade = (each.assemble(TEXTS, second, encoder.max_length) for each in (encoder, read))
-        if not np.array_equal(made.tokens, remade.tokens):
-            findings.add("saved and read again, the encoder makes other tokens of texts: write the tokenizer in `save`")
+        made, remade = (each.assemble(TEXTS, second, encoder.max_length).tokens for each in (encoder, read))
+        if not np.array_equal(made, remade):
+            yield "saved and read again, the encoder makes other tokens of texts: write the tokenizer in `save`"
             return
-    everything = range(len(sequences.starts) - 1)
-    before, after = (states(each, batch_of(sequences, everything)) for each in (encoder, read))
-    for depth, layers in enumerate(zip(before.layers, after.layers, strict=True)):
-        if not all(torch.equal(left, right) for left, right in zip(*layers, strict=True)):
-            findings.add(
-                "saved and read again, the encoder is another model: its weights are the same, and its states of layer "
-                f"{depth} are not; write the configuration, and tensors that are no parameters, too"
-            )
-            return
-    if not torch.equal(before.summaries, after.summaries):
-        findings.add(
-            "saved and read again, the encoder is another model: its states are the same, and its summaries are not"
-        )
+    before, after = (states(each, batch_of(sequences)) for each in (encoder, read))
+    advice = "write the configuration, and tensors that are no parameters, too"
+    yield from compare(before, after, "the same weights, saved and read again,", advice, tolerance=0)
 
 
-def _check_fit(backbone: Backbone, family: BackboneFamily, workspace: Workspace, findings: Findings) -> None:
+def _check_fit(backbone: Backbone, family: BackboneFamily, workspace: Workspace) -> Faults:
     """Compare an encoder that was fitted with the one that is read from the folder of the fit, by their predictions.
 
     The fit takes a few steps and trains all weights.
     """
     import pyarrow as pa
 
-    with tempfile.TemporaryDirectory() as name, findings.step("a fit of a few steps"):
-        home = Path(name)
+    with tempfile.TemporaryDirectory() as name:
         table = pa.table(sentences(16))
-        recipe = Recipe(lr=1e-3, epochs=2, batch_size=8)
         method = Finetune()
         loaded = Loaded(backbone.load(workspace, seed=0))
-        job = fit_job(method, MOOD, table, loaded, workspace, home, recipe)
+        recipe = Recipe(lr=1e-3, epochs=2, batch_size=8)
+        job = fit_job(method, MOOD, table, loaded, workspace, Path(name), recipe)
         outcome = method.fit(job)
         if outcome.status != "done":
-            findings.add(f"a fit with '{method.name}' on {len(table)} sentences ends early: {outcome.reason}")
-            return
-        saved = family.find(str(job.model), workspace)
-        if saved is None:
-            findings.add(
-                "the family does not find the folder that a fit with its encoder left: look for `save`'s files"
-            )
-            return
+            raise PluginError(f"a fit with '{method.name}' on {len(table)} sentences ends early: {outcome.reason}")
+        saved = _saved(job.model, family, workspace)
         trained, read = (method.predict(replace(job, backbone=model), table) for model in (loaded, saved))
         if not np.array_equal(trained, read):
-            findings.add(
-                "fitted, saved and read again, the encoder is another model: what the fit changed is not written by "
-                "`save`"
-            )
+            yield "fitted, saved and read again, the encoder is another model: `save` does not write what changed"

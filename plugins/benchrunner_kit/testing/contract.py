@@ -2,74 +2,57 @@
 
 from __future__ import annotations
 
-import builtins
-import contextlib
-import sys
-from collections.abc import Iterator
-from typing import final
+import json
+from collections.abc import Iterable, Iterator, Sized
 
-from benchrunner import PluginError
-from benchrunner.engine import first_line
+import numpy as np
 
+from benchrunner import BenchrunnerError, PluginError, guarded
 
-@final
-class Findings:
-    """Faults of a value, each a sentence that says what was compared, and what to do."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.faults: list[str] = []
-
-    def add(self, fault: str) -> None:
-        """Add a fault, unless it is there already."""
-        if fault not in self.faults:
-            self.faults.append(fault)
-
-    @contextlib.contextmanager
-    def step(self, action: str) -> Iterator[None]:
-        """Turn an error of the plugin's code into a fault, so that the next step is checked too.
-
-        `action` says what was done, for example "to encode the rows".
-        """
-        try:
-            yield
-        except Exception as error:  # the code of a plugin may fail in any way
-            place = _place(error)
-            self.add(f"{action} ends in {described(error)}{place}: mend this error first")
-
-    def refuse(self) -> None:
-        """Raise a `PluginError` that lists the faults, if there are any."""
-        if self.faults:
-            listed = "\n".join(f"  - {fault}" for fault in self.faults)
-            raise PluginError(f"{self.name} breaks its contract:\n{listed}")
+Faults = Iterator[str]
+"""Faults of a value, each a sentence that says what was compared, and what to do."""
 
 
-@contextlib.contextmanager
-def hashing_as_elsewhere() -> Iterator[None]:
-    """Let `hash` give other numbers for texts, bytes and tuples, as it does in another process."""
-    usual = builtins.hash
+def found(action: str, faults: Iterable[str]) -> list[str]:
+    """List the faults of a step. An error is the last one of them; the next step is checked nevertheless.
 
-    def hash_elsewhere(value: object) -> int:
-        is_key = sys._getframe(1).f_code.co_name == "__hash__"  # of a value in a dictionary that was filled before
-        return usual(value) ^ (isinstance(value, str | bytes | tuple) and not is_key)
-
-    builtins.hash = hash_elsewhere
+    `action` says what the step does, for example "encoding the rows".
+    """
+    listed = list[str]()
     try:
-        yield
-    finally:
-        builtins.hash = usual
+        with guarded(action):
+            for fault in faults:
+                listed.append(fault)
+    except BenchrunnerError as error:
+        listed.append(str(error))
+    return listed
 
 
-def _place(error: BaseException) -> str:
-    """Name the line of code that raised an error."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})" if trace is not None else ""
+def refuse(name: str, faults: Iterable[str]) -> None:
+    """Raise a `PluginError` that lists the faults of a value, if there are any."""
+    listed = "\n  - ".join(dict.fromkeys(faults))
+    if listed:
+        raise PluginError(f"{name} breaks its contract:\n  - {listed}")
 
 
-def described(error: BaseException) -> str:
-    """Describe any error in one line, by its type and the first line of its message."""
-    name = type(error).__name__
-    text = first_line(error)
-    return name if text == name else f"{name}: {text}"
+def lost_in_json(what: str, value: object) -> Faults:
+    """Find a value that JSON cannot hold, or that is another one after it was written and read again."""
+    try:
+        if json.loads(json.dumps(value)) != value:
+            yield f"{what} is different after it was written as JSON and read again: use lists, not tuples"
+    except TypeError as error:
+        yield f"{what} cannot be written as JSON ({error}): use Python's own texts, numbers and lists"
+
+
+def check_borders(what: str, values: np.ndarray, parts: int, end: int, *, least: int = 1) -> None:
+    """Raise a `PluginError` unless the values are the borders of so many parts, each of so many things at least."""
+    borders = np.asarray(values)
+    counts = np.diff(borders)
+    if len(counts) != parts or borders[0] != 0 or borders[-1] != end or counts.min() < least:
+        raise PluginError(f"{what} must be {parts + 1} numbers from 0 to {end}, each {least} or more above the last")
+
+
+def check_count(what: str, values: Sized, expected: int, things: str) -> None:
+    """Raise a `PluginError` unless there is one value for each of so many things."""
+    if len(values) != expected:
+        raise PluginError(f"{what} gives {len(values)} for {expected} {things}: give one for each")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
-from benchrunner.engine import FlatBatch, collate
-from benchrunner_kit.testing.contract import Findings
+from benchrunner import PluginError
+from benchrunner.engine import Features, collate
+from benchrunner_kit.testing.contract import Faults
+from benchrunner_kit.testing.samples import Sample, behind, drawn
 from benchrunner_kit.testing.tiny_encoder import TinyEncoder
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from benchrunner import Recipe
-    from benchrunner.engine import Features, Problem
 
 STEPS = 80
 """Steps of Adam when outputs themselves are trained."""
@@ -25,114 +21,81 @@ ENOUGH = 0.5
 """Share of rows that trained outputs must answer rightly; the texts of spans may not begin and end with pieces."""
 
 
-def check_loss(problem: Problem, table: pa.Table, recipe: Recipe, findings: Findings) -> None:
+def check_loss(sample: Sample) -> Faults:
     """Compare the loss of a batch with those of its units, and what the loss learns with what is decoded."""
-    with findings.step("to compute the loss"):
-        features = problem.encode(table, TinyEncoder(), recipe, training=True)
-        outputs = seen_by_the_loss(problem.own_layers(0), _drawn(problem, features, seed=1).requires_grad_())
-        units = np.arange(features.units)
-        whole = _loss(problem, outputs, features, units)
-        if not isinstance(whole, torch.Tensor) or whole.shape != () or whole.dtype != torch.float32:
-            findings.add("loss must give one number as a tensor in fp32: call `.float()` on the outputs, and sum")
-            return
-        if not whole.isfinite() or not whole.requires_grad:
-            findings.add(
-                f"the loss of sample outputs is {whole.item()} and has a gradient: {whole.requires_grad}; it must be "
-                "finite, and computed from the outputs with torch"
-            )
-            return
-        if not problem.of_whole_batches:
-            _check_sum(problem, outputs, features, whole, findings)
-        _check_learning(problem, table, features, recipe, findings)
+    problem = sample.problem
+    features = problem.encode(sample.table, TinyEncoder(), sample.recipe, training=True)
+    of_head = drawn(problem, features, seed=1).requires_grad_()
+    outputs = behind(problem.own_layers(0), of_head)
+    whole = _loss(sample, features, outputs, np.arange(features.units))
+    if not isinstance(whole, torch.Tensor) or whole.shape != () or whole.dtype != torch.float32:
+        raise PluginError("loss must give one number as a tensor in fp32: call `.float()` on the outputs, and sum")
+    if not whole.isfinite() or not whole.requires_grad:
+        raise PluginError(
+            f"the loss of sample outputs is {whole.item()} and has a gradient: {whole.requires_grad}; compute a finite "
+            "number from the outputs with torch"
+        )
+    if not problem.of_whole_batches:
+        yield from _check_sum(sample, features, outputs, whole.item())
+    if np.array_equal(sample.features.tokens, features.tokens):  # else, outputs of other sequences are trained
+        yield from _check_learning(sample, features)
 
 
-def sample_outputs(problem: Problem, features: Features) -> np.ndarray:
-    """Draw outputs as `loss` and `gather` get them: one for each sequence or token, behind the problem's own layers."""
-    with torch.no_grad():
-        return seen_by_the_loss(problem.own_layers(0), _drawn(problem, features, seed=0)).numpy().copy()
-
-
-def seen_by_the_loss(layers: torch.nn.Module | None, outputs: torch.Tensor) -> torch.Tensor:
-    """Return what the problem's own layers make of a head's outputs."""
-    if layers is None:
-        return outputs
-    made: torch.Tensor = layers(outputs)
-    return made
-
-
-def _drawn(problem: Problem, features: Features, *, seed: int) -> torch.Tensor:
-    """Draw outputs as a head gives them."""
-    slots = features.tokens if problem.head.level == "token" else features.owner
-    drawn = np.random.default_rng(seed).normal(size=(len(slots), problem.head.width))
-    return torch.tensor(drawn, dtype=torch.float32)
-
-
-def _loss(problem: Problem, outputs: torch.Tensor, features: Features, units: np.ndarray) -> torch.Tensor:
+def _loss(sample: Sample, features: Features, outputs: torch.Tensor, units: np.ndarray) -> torch.Tensor:
     """Compute the loss of some units, whose outputs stand in the order that heads give."""
     batch = collate(features, units, torch.device("cpu"))
-    return problem.loss(outputs[_places(problem, features, units, batch)], batch)
+    places = batch.feature_positions
+    if sample.problem.head.level == "sequence":
+        sequences = np.split(np.arange(len(features.owner)), features.groups[1:-1])
+        places = np.concatenate([sequences[unit] for unit in units])
+    return sample.problem.loss(outputs[torch.from_numpy(places)], batch)
 
 
-def _places(problem: Problem, features: Features, units: np.ndarray, batch: FlatBatch) -> torch.Tensor:
-    """Return the places of a batch's outputs among those of all features."""
-    if problem.head.level == "token":
-        return torch.from_numpy(batch.feature_positions)
-    sequences = [np.arange(features.groups[unit], features.groups[unit + 1]) for unit in units]
-    return torch.from_numpy(np.concatenate(sequences))
-
-
-def _check_sum(
-    problem: Problem, outputs: torch.Tensor, features: Features, whole: torch.Tensor, findings: Findings
-) -> None:
+def _check_sum(sample: Sample, features: Features, outputs: torch.Tensor, whole: float) -> Faults:
     """Compare the loss of all units with the sum of the units' losses, and with the loss in another order."""
     units = np.arange(features.units)
-    single = sum(_loss(problem, outputs, features, units[[unit]]).item() for unit in units)
-    if not np.isclose(single, whole.item(), rtol=1e-3, atol=1e-4):
-        findings.add(
-            f"the loss of a batch is {whole.item():.4g}, and the losses of its units add up to {single:.4g}: sum the "
-            'losses, `reduction="sum"`; training divides by their number'
+    losses = [_loss(sample, features, outputs, units[[unit]]) for unit in units]
+    single = torch.stack(losses).sum().item()
+    if not np.isclose(single, whole, rtol=1e-3, atol=1e-4):
+        yield (
+            f"the loss of a batch is {whole:.4g}, and the losses of its units add up to {single:.4g}: sum the losses, "
+            '`reduction="sum"`'
         )
-    turned = _loss(problem, outputs, features, units[::-1].copy()).item()
-    if not np.isclose(turned, whole.item(), rtol=1e-3, atol=1e-4):
-        findings.add(
-            f"the loss of a batch is {whole.item():.4g}, and {turned:.4g} with its units in another order: outputs are "
-            "in the order of the units, or of `batch.tokens`; use `batch.restore` to go from one to the other"
+    turned = _loss(sample, features, outputs, units[::-1].copy()).item()
+    if not np.isclose(turned, whole, rtol=1e-3, atol=1e-4):
+        yield (
+            f"the loss of a batch is {whole:.4g}, and {turned:.4g} with its units in another order: `batch.restore` "
+            "leads from the order of `batch.tokens` to that of the outputs"
         )
 
 
-def _check_learning(problem: Problem, table: pa.Table, features: Features, recipe: Recipe, findings: Findings) -> None:
+def _check_learning(sample: Sample, features: Features) -> Faults:
     """Train outputs themselves by the loss; most rows must then be answered rightly."""
-    asked = problem.encode(table, TinyEncoder(), recipe, training=False)
-    if not np.array_equal(asked.tokens, features.tokens):
-        return  # other sequences are trained than asked, so that the outputs of one are not those of the other
-    outputs = (0.01 * _drawn(problem, features, seed=2)).requires_grad_()  # zeros may be a saddle point
+    problem = sample.problem
+    outputs = (0.01 * drawn(problem, features, seed=2)).requires_grad_()  # zeros may be a saddle point
     layers = problem.own_layers(0)
-    optimizer = torch.optim.Adam([outputs, *(layers.parameters() if layers else ())], lr=RATE)
-    units = np.arange(features.units)
-    batch = collate(features, units, torch.device("cpu"))
-    places = _places(problem, features, units, batch)
+    weights = layers.parameters() if layers else ()
+    optimizer = torch.optim.Adam([outputs, *weights], lr=RATE)
     losses = []
     for _ in range(STEPS + 1):
         optimizer.zero_grad()
-        learned = seen_by_the_loss(layers, outputs)
-        loss = problem.loss(learned[places], batch)
+        learned = behind(layers, outputs)
+        loss = _loss(sample, features, learned, np.arange(features.units))
         losses.append(loss.item())
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     first, last = losses[0], losses[-1]
     if not last < first:
-        findings.add(f"gradient steps do not lower the loss ({first:.4g} before, {last:.4g} after): check its sign")
-        return
-    raw = problem.gather(learned.detach().numpy().copy(), asked, table)
-    answers = problem.decode(raw, table, problem.decoding)
-    gold = problem.gold(table) or []
-    wrong = [row for row, label in enumerate(gold) if not _is_right(answers[row], problem.best_answer(label))]
-    if len(wrong) > (1 - ENOUGH) * len(gold):
+        raise PluginError(f"gradient steps do not lower the loss, {first:.4g}, but to {last:.4g}: check its sign")
+    answers = sample.answers(sample.gathered(learned.detach().numpy()))
+    right = list(map(problem.best_answer, sample.gold))
+    wrong = [row for row, answer in enumerate(right) if not _is_right(answers[row], answer)]
+    if len(wrong) > (1 - ENOUGH) * len(right):
         row = wrong[0]
-        findings.add(
-            f"outputs that minimise the loss are decoded to wrong answers in {len(wrong)} of {len(gold)} rows (row "
-            f"{row}: {answers[row]!r}, right is {problem.best_answer(gold[row])!r}): let `targets`, `loss` and "
-            "`decode` read the outputs in the same way"
+        yield (
+            f"outputs that minimise the loss are decoded to wrong answers in {len(wrong)} of {len(right)} rows (row "
+            f"{row}: {answers[row]!r}, right is {right[row]!r}): let `targets`, `loss` and `decode` read the outputs "
+            "in the same way"
         )
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchrunner import DataError, PluginError, Recipe, RequestError, Rows
-from benchrunner_kit.testing.contract import Findings, described
-from benchrunner_kit.testing.loss_checks import check_loss, sample_outputs
-from benchrunner_kit.testing.tiny_encoder import TinyEncoder
+from benchrunner import DataError, PluginError, Recipe, RequestError, Rows, guarded
+from benchrunner_kit.testing.contract import Faults, check_borders, check_count, found, lost_in_json, refuse
+from benchrunner_kit.testing.loss_checks import check_loss
+from benchrunner_kit.testing.samples import Sample, unlabelled
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from benchrunner.engine import Features, Problem
 
 FEWEST = 4
@@ -34,289 +32,195 @@ def check_problem(problem: Problem, columns: Mapping[str, Sequence[object]], *, 
     """
     import pyarrow as pa
 
-    rows = Rows(pa.table({name: list(values) for name, values in columns.items()}), "sample rows")
+    lists = {name: list(values) for name, values in columns.items()}
+    rows = Rows(pa.table(lists), "sample rows")
     if len(rows) < FEWEST:
         raise PluginError(f"check_problem needs {FEWEST} rows or more, not {len(rows)}.")
-    findings = Findings(f"the problem '{getattr(problem, 'name', type(problem).__name__)}'")
-    table = None
-    with findings.step("to check the rows"):
+    name = f"the problem '{problem.name}'"
+    with guarded(f"check of {name}"):
         table = problem.check(rows, labelled=True)
-        _check_rows(problem, rows, table, findings)
-    if table is not None:
-        examine(problem, table, recipe or Recipe(), findings)
-    findings.refuse()
+    sample = Sample(problem, table, recipe or Recipe())
+    refuse(name, found("checking the rows", _check_rows(sample, rows)) or examine(sample))
 
 
-def _check_rows(problem: Problem, rows: Rows, table: pa.Table, findings: Findings) -> None:
+def _check_rows(sample: Sample, rows: Rows) -> Faults:
     """Check what `gold` gives for checked rows, and what `check` does with the same rows without labels."""
-    gold = problem.gold(table)
-    if gold is None or len(gold) != len(rows):
-        count = "none" if gold is None else str(len(gold))
-        findings.add(f"gold gives {count} for {len(rows)} labelled rows: give one right answer for each row")
+    problem = sample.problem
+    check_count("gold", sample.gold, len(rows), "labelled rows")
     bare = Rows(unlabelled(problem, rows.table), rows.origin)
-    if problem.gold(problem.check(bare, labelled=False)) is not None:
-        findings.add("gold gives labels for rows without labels: give None")
-    names = ", ".join(problem.label_columns)
-    try:
+    problem.check(bare, labelled=False)
+    with contextlib.suppress(DataError), guarded("check of rows without labels, which must raise a DataError,"):
         problem.check(bare, labelled=True)
-        findings.add(f"check takes rows without labels ({names}) as labelled: raise a DataError if `labelled` is True")
-    except DataError:
-        pass
-    except Exception as error:
-        findings.add(
-            f"check raises {described(error)} for labelled rows without labels ({names}): raise a DataError that names "
-            "what is missing, so that users read a sentence"
-        )
+        yield "check takes rows without labels as labelled: raise a DataError if `labelled` is True"
 
 
-def unlabelled(problem: Problem, table: pa.Table) -> pa.Table:
-    """Return the rows without their label columns."""
-    return table.drop_columns([name for name in problem.label_columns if name in table.column_names])
-
-
-def examine(problem: Problem, table: pa.Table, recipe: Recipe, findings: Findings) -> None:
+def examine(sample: Sample) -> Faults:
     """Check everything behind `check`, on checked rows with labels."""
+    problem = sample.problem
     if "context" in problem.recipe_fields:  # with neighbouring rows as context, rows may depend on one another
-        recipe = recipe.changed(context="sentence")
-    with findings.step("to describe the identity"):
-        _check_identity(problem, findings)
-    features = None
-    with findings.step("to encode the rows"):
-        features = problem.encode(table, TinyEncoder(), recipe, training=False)
-        check_features(problem, features, table, findings)
-        if findings.faults:
-            return
-        _compare_encodings(problem, features, table, recipe, findings)
-    if features is None or not problem.head.width:
+        sample = replace(sample, recipe=sample.recipe.changed(context="sentence"))
+    yield from found("describing the identity", _check_identity(problem))
+    action = "encoding the rows"
+    faults = found(action, check_features(sample)) or found(action, _compare_encodings(sample))
+    yield from faults
+    if faults or not problem.head.width:
         return
-    outputs = sample_outputs(problem, features)
-    with findings.step("to decode outputs"):
-        raw = problem.gather(outputs.copy(), features, table)
-        if check_decoding(problem, raw, table, findings):
-            _decode_alone(problem, features, outputs, raw, table, recipe, findings)
-            _check_figures(problem, raw, table, findings)
-            _check_majority(problem, raw, table, findings)
-            _check_averages(problem, features, outputs, raw, table, findings)
-    with findings.step("to write and read answers"):
-        check_spelling(problem, problem.gold(table) or [], findings)
-    check_loss(problem, table, recipe, findings)
+    action = "decoding outputs"
+    faults = found(action, check_decoding(sample, sample.raw)) or found(action, _check_answers(sample))
+    yield from faults
+    yield from found("writing and reading answers", check_spelling(problem, sample.gold))
+    if not faults:
+        yield from found("computing the loss", check_loss(sample))
 
 
-def answers_of(problem: Problem, raw: np.ndarray, table: pa.Table) -> list[Any]:
-    """Decode raw outputs with the problem's own settings."""
-    return problem.decode(raw, table, problem.decoding)
-
-
-def _check_identity(problem: Problem, findings: Findings) -> None:
+def _check_identity(problem: Any) -> Faults:
+    """Check that the identity is JSON, the same in each call, and another one for other values of the fields."""
     identity = problem.identity()
-    try:
-        if json.loads(json.dumps(identity)) != identity:
-            findings.add(
-                "identity is different after it was written as JSON and read again: use texts, numbers and lists"
-            )
-    except TypeError as error:
-        findings.add(f"identity cannot be written as JSON ({error}): use texts, numbers and lists")
+    yield from lost_in_json("identity", identity)
     if problem.identity() != identity:
-        findings.add("identity differs from call to call: describe only what decides what is learned")
-    if is_dataclass(problem):
-        _check_fields(problem, identity, findings)
+        yield "identity differs from call to call: describe only what decides what is learned"
+    names = [field.name for field in fields(problem)] if is_dataclass(problem) else []
+    for name in names:
+        other = None if name in problem.decoding_fields else _with_another_value(problem, name)
+        if other is not None and other.identity() == identity:
+            yield (
+                f"the field '{name}' makes no difference to the identity, so that a fit with another value would be "
+                "read instead of run: name it in `decoding_fields` if training never sees it"
+            )
 
 
-def _check_fields(problem: Any, identity: Mapping[str, Any], findings: Findings) -> None:
-    """Check that a problem with another value of one field has another identity."""
-    for field in fields(problem):
-        if field.name in problem.decoding_fields or not field.init:
-            continue
-        for value in _other_values(getattr(problem, field.name)):
-            try:
-                other = replace(problem, **{field.name: value})
-            except Exception:  # the field cannot have this value
-                continue
-            if other.identity() == identity:
-                findings.add(
-                    f"the field '{field.name}' makes no difference to the identity, so that a fit with another value "
-                    "would be read instead of run: leave `identity` as it is in `Problem`, or name a field that "
-                    "training never sees in `decoding_fields`"
-                )
-            break
+def _with_another_value(problem: Any, field: str) -> Problem | None:
+    """Return a problem with another value of a field; None if the field cannot have the values that are tried."""
+    for value in other_values(getattr(problem, field)):
+        with contextlib.suppress(Exception):  # the field cannot have this value
+            other: Problem = replace(problem, **{field: value})
+            return other
+    return None
 
 
-def _other_values(value: object) -> Iterator[object]:
-    """Yield values of the same type that a field may have instead."""
+def other_values(value: object) -> Iterator[Any]:
+    """Yield values of the same type that a field or a parameter may have instead."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int | float):
-        yield from (value + 1, value / 2, value - 1)
-    elif isinstance(value, str):
+        yield from (value + 1, value / 2, value - 1, (value + 1) / 2)
+    elif isinstance(value, str | Path):
         yield from (f"{value}x", "other")
     elif isinstance(value, tuple):
-        yield from (value[::-1], (*value, *_other_values(value[-1] if value else "")), value[1:])
+        yield from (value[::-1], (*value, *other_values(value[-1] if value else "")), value[1:])
     elif value is None:
         yield from (1, "other")
 
 
-def check_features(problem: Problem, features: Features, table: pa.Table, findings: Findings) -> None:
+def check_features(sample: Sample) -> Faults:
     """Check that the arrays of features fit together."""
+    features = sample.features
     tokens = len(features.tokens)
-    sequences = len(features.owner)
-    if len(features.segments) != tokens:
-        findings.add(f"encode gives {len(features.segments)} segments for {tokens} tokens: give each token its segment")
-    for name, end in (("starts", tokens), ("groups", sequences)):
-        borders = np.asarray(getattr(features, name))
-        if borders[0] != 0 or borders[-1] != end or (np.diff(borders) < 1).any():
-            findings.add(f"encode gives wrong `{name}`: they must rise from 0 to {end}")
-    if len(features.starts) != sequences + 1:
-        findings.add(f"encode gives {sequences} owners for {len(features.starts) - 1} sequences: name the row of each")
-    elif sorted({*np.asarray(features.owner).tolist()}) != list(range(table.num_rows)):
-        findings.add("encode gives `owner` that does not name every row: each row needs a sequence")
+    check_borders("`starts` that encode gives", features.starts, len(features.owner), tokens)
+    check_borders("`groups` that encode gives", features.groups, features.units, len(features.owner))
+    check_count("`segments` of encode", features.segments, tokens, "tokens")
     for name, values in features.targets.items():
-        if len(values) != features.units:
-            counts = f"{len(values)} targets '{name}' for {features.units} units"
-            findings.add(f"encode gives {counts}: give one for each unit")
+        check_count(f"target '{name}' of encode", values, features.units, "units")
     for name, values in features.token_targets.items():
-        if len(values) != tokens:
-            findings.add(
-                f"encode gives {len(values)} token_targets '{name}' for {tokens} tokens: give one for each token"
-            )
+        check_count(f"token target '{name}' of encode", values, tokens, "tokens")
+    every = np.arange(len(sample.table))
+    if not np.array_equal(np.unique(features.owner), every):
+        yield "encode gives `owner` that does not name every row: each row needs a sequence"
 
 
-def _compare_encodings(
-    problem: Problem, features: Features, table: pa.Table, recipe: Recipe, findings: Findings
-) -> None:
+def _compare_encodings(sample: Sample) -> Faults:
     """Compare the tokens of all rows with those of a second call, of rows without labels, and of each row alone."""
-    bare = unlabelled(problem, table)
-    for rows, what in ((table, "in a second call"), (bare, "for the same rows without labels")):
-        tokens = problem.encode(rows, TinyEncoder(), recipe, training=False).tokens
+    features = sample.features
+    if sample.problem.gold(sample.without_labels.table) is not None:
+        yield "gold gives labels for rows without labels: give None"
+    for again, what in sample.repeated:
+        with guarded(f"encode {what}"):
+            tokens = again.features.tokens
         if not np.array_equal(tokens, features.tokens):
-            findings.add(f"encode gives other tokens {what}: let tokens depend on the texts and the recipe only")
-    for row in range(table.num_rows):
-        alone = problem.encode(table.slice(row, 1), TinyEncoder(), recipe, training=False)
-        if not np.array_equal(alone.tokens, features.tokens[_tokens_of(features, row)]):
-            findings.add(f"row {row} is encoded alone to other tokens than among all rows: let no row read another row")
+            yield f"encode gives other tokens {what}: let tokens depend on the texts and the recipe only"
+    for row, alone in enumerate(sample.rows):
+        among = features.tokens[_of_row(features, row, "token")]
+        if not np.array_equal(alone.features.tokens, among):
+            yield f"row {row} is encoded alone to other tokens than among all rows: let no row read another row"
             return
 
 
-def _tokens_of(features: Features, row: int) -> np.ndarray:
-    """Return a mask of the tokens of a row's sequences."""
-    return np.repeat(np.asarray(features.owner) == row, features.lengths)
+def _of_row(features: Features, row: int, level: str) -> np.ndarray:
+    """Return a mask of a row's sequences, or of their tokens."""
+    owned = np.asarray(features.owner) == row
+    return np.repeat(owned, features.lengths) if level == "token" else owned
 
 
-def check_decoding(problem: Problem, raw: np.ndarray, table: pa.Table, findings: Findings) -> bool:
-    """Check that raw outputs become one answer for each row that JSON can hold; return whether they do."""
-    expected = problem.output_count(table)
-    if len(raw) != expected:
-        findings.add(f"gather gives {len(raw)} raw outputs, where output_count says {expected}: mend either of them")
-        return False
-    alone = sum(problem.output_count(table.slice(row, 1)) for row in range(table.num_rows))
+def check_decoding(sample: Sample, raw: np.ndarray) -> Faults:
+    """Check that raw outputs become one answer for each row that JSON can hold."""
+    expected = sample.problem.output_count(sample.table)
+    check_count("gather", raw, expected, "raw outputs of `output_count`")
+    alone = sum(sample.problem.output_count(row.table) for row in sample.rows)
     if alone != expected:
-        findings.add(f"output_count says {expected} for all rows, and {alone} row by row: let it be a sum over rows")
-        return False
+        raise PluginError(
+            f"output_count says {expected} for all rows, and {alone} row by row: let it be a sum over rows"
+        )
     before = np.array(raw, copy=True)
-    answers = answers_of(problem, raw, table)
-    if len(answers) != table.num_rows:
-        findings.add(f"decode gives {len(answers)} answers for {table.num_rows} rows: give one for each row")
-        return False
+    answers = sample.answers(raw)
+    check_count("decode", answers, len(sample.table), "rows")
     if not np.array_equal(before, raw, equal_nan=True):
-        findings.add("decode changes the outputs that it is given: work on a copy, the outputs are decoded again later")
-    elif answers_of(problem, raw, table) != answers:
-        findings.add("decode gives other answers in a second call: let answers depend on outputs and rows only")
-    names = ", ".join(problem.label_columns)
-    with findings.step(f"to decode outputs for rows without the label columns ({names})"):
-        if answers_of(problem, raw, unlabelled(problem, table)) != answers:
-            findings.add(
-                f"decode gives other answers for rows without the label columns ({names}): read no labels there"
-            )
-    try:
-        if json.loads(json.dumps(answers)) != answers:
-            findings.add("an answer is different after it was written as JSON and read again: use lists, not tuples")
-    except TypeError as error:
-        findings.add(f"an answer cannot be written as JSON ({error}): use Python's own texts, numbers and lists")
-    return True
+        raise PluginError("decode changes the outputs that it is given: work on a copy")
+    for again, what in sample.repeated:
+        with guarded(f"decode {what}"):
+            repeated = again.answers(raw)
+        if repeated != answers:
+            yield f"decode gives other answers {what}: let answers depend on outputs and texts only"
+    yield from lost_in_json("an answer", answers)
 
 
-def _decode_alone(
-    problem: Problem,
-    features: Features,
-    outputs: np.ndarray,
-    raw: np.ndarray,
-    table: pa.Table,
-    recipe: Recipe,
-    findings: Findings,
-) -> None:
-    """Compare the answer to each row alone with its answer among all rows."""
-    answers = answers_of(problem, raw, table)
-    for row in range(table.num_rows):
-        one = table.slice(row, 1)
-        alone = problem.encode(one, TinyEncoder(), recipe, training=False)
-        chosen = _tokens_of(features, row) if problem.head.level == "token" else np.asarray(features.owner) == row
-        if np.count_nonzero(chosen) != len(sample_outputs(problem, alone)):
-            return  # the encoding differs, which was said already
-        single = answers_of(problem, problem.gather(outputs[chosen].copy(), alone, one), one)
-        if single != answers[row : row + 1]:
-            findings.add(
-                f"row {row} alone is answered by {single[0]!r}, among all rows by {answers[row]!r}: let `gather` and "
+def _check_answers(sample: Sample) -> Faults:
+    """Check the answer to each row alone, the extra figures, the constant outputs, and averages."""
+    problem, table, raw = sample.problem, sample.table, sample.raw
+    answers = sample.answers(raw)
+    for row, alone in enumerate(sample.rows):
+        own = sample.outputs[_of_row(sample.features, row, problem.head.level)]
+        [single] = alone.answers(alone.gathered(own))
+        if single != answers[row]:
+            yield (
+                f"row {row} alone is answered by {single!r}, among all rows by {answers[row]!r}: let `gather` and "
                 "`decode` answer each row from its own outputs, whatever the order of the rows"
             )
-            return
-
-
-def _check_figures(problem: Problem, raw: np.ndarray, table: pa.Table, findings: Findings) -> None:
+            break
     for name, values in problem.extra_figures(raw, table, problem.decoding).items():
-        if len(values) != table.num_rows:
-            findings.add(f"extra_figures gives {len(values)} '{name}' for {table.num_rows} rows: give one for each row")
-        try:
-            json.dumps(values)
-        except TypeError as error:
-            findings.add(
-                f"the extra figure '{name}' cannot be written as JSON ({error}): use lists of numbers, `.tolist()`"
-            )
-
-
-def _check_majority(problem: Problem, raw: np.ndarray, table: pa.Table, findings: Findings) -> None:
-    """Check that `majority_output` and `fallback_output` give one raw output, which can be decoded."""
-    outputs = {"majority_output": problem.majority_output(table), "fallback_output": problem.fallback_output()}
-    for name, output in outputs.items():
+        check_count(f"the extra figure '{name}'", values, len(table), "rows")
+        yield from lost_in_json(f"the extra figure '{name}'", values)
+    constant = {"majority_output": problem.majority_output(table), "fallback_output": problem.fallback_output()}
+    for name, output in constant.items():
         if output is None:
             continue
         if np.shape(output) != raw.shape[1:]:
-            findings.add(f"{name} has the shape {np.shape(output)}: give that of one raw output, {raw.shape[1:]}")
+            yield f"{name} has the shape {np.shape(output)}: give that of one raw output, {raw.shape[1:]}"
         else:
-            repeated = np.repeat(np.asarray(output)[None], len(raw), axis=0)
-            check_decoding(problem, repeated, table, findings)
-
-
-def _check_averages(
-    problem: Problem, features: Features, outputs: np.ndarray, raw: np.ndarray, table: pa.Table, findings: Findings
-) -> None:
-    """Check that equal outputs average to the same answers, and that the order of the fits does not matter."""
+            yield from check_decoding(sample, repeated(output, sample))
     with contextlib.suppress(RequestError):  # answers of some problems cannot be averaged
-        answers = answers_of(problem, raw, table)
-        if answers_of(problem, problem.average([raw, raw]), table) != answers:
-            findings.add(
-                "the average of two equal outputs gives different answers: let `average` keep what all fits agree on"
-            )
-        other = problem.gather(outputs[::-1].copy(), features, table)
-        average = answers_of(problem, problem.average([raw, other]), table)
-        if average != answers_of(problem, problem.average([other, raw]), table):
-            findings.add("average gives other answers for the same fits in another order: treat all fits alike")
+        if sample.answers(problem.average([raw, raw])) != answers:
+            yield "the average of two equal outputs gives other answers: let `average` keep what all fits agree on"
+        other = sample.gathered(sample.outputs[::-1])
+        forward, backward = problem.average([raw, other]), problem.average([other, raw])
+        if sample.answers(forward) != sample.answers(backward):
+            yield "average gives other answers for the same fits in another order: treat all fits alike"
 
 
-def check_spelling(problem: Problem, gold: Sequence[Any], findings: Findings) -> None:
+def repeated(output: np.ndarray, sample: Sample) -> np.ndarray:
+    """Return raw outputs that are all the same one."""
+    count = sample.problem.output_count(sample.table)
+    return np.repeat(np.asarray(output)[None], count, axis=0)
+
+
+def check_spelling(problem: Problem, gold: Sequence[Any]) -> Faults:
     """Check that right answers survive a prediction file, and that a strange line is refused with a `ValueError`."""
     for label in gold:
         text = problem.spell(problem.best_answer(label))
         if not isinstance(text, str) or "\n" in text or "\r" in text:
-            findings.add(f"spell writes {text!r}, which is no single line of text: write an answer as one line")
-            return
-        if problem.spell(problem.parse(text)) != text:
-            findings.add(
-                f"an answer is different after it was written to a prediction file and read again: parse makes "
-                f"{problem.parse(text)!r} of {text!r}"
-            )
-            return
-    try:
+            raise PluginError(f"spell writes {text!r}, which is no single line of text: write an answer as one line")
+        answer = problem.parse(text)
+        if problem.spell(answer) != text:
+            yield f"an answer is another one after it was written to a prediction file: {text!r} is read as {answer!r}"
+            break
+    with guarded("parse of a strange line, which must raise a ValueError,"), contextlib.suppress(ValueError):
         problem.parse("\x00 no answer \x00")
-    except ValueError:
-        pass
-    except Exception as error:
-        findings.add(f"parse raises {described(error)} for a strange line: raise a ValueError with what was expected")

@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchrunner import BenchrunnerError, Metric, Rows, Workspace
-from benchrunner_kit.testing.contract import Findings, described
-from benchrunner_kit.testing.loss_checks import sample_outputs
-from benchrunner_kit.testing.problem_checks import (
-    check_decoding,
-    check_features,
-    check_spelling,
-    examine,
-    unlabelled,
-)
-from benchrunner_kit.testing.samples import with_data
-from benchrunner_kit.testing.tiny_encoder import TinyEncoder
+from benchrunner import Metric, PluginError, Workspace, guarded
+from benchrunner.engine import seals
+from benchrunner_kit.testing.contract import Faults, check_count, found, refuse
+from benchrunner_kit.testing.problem_checks import check_decoding, check_features, check_spelling, examine, repeated
+from benchrunner_kit.testing.samples import Sample, with_data
 
 if TYPE_CHECKING:
     from benchrunner import Task
@@ -38,161 +31,104 @@ def check_task(task: Task, folder: Path, *, workspace: Workspace | None = None) 
     to a single row, and in any order. A few training rows go through the checks of `check_problem`. The rows are those
     of `workspace`, or of the task's own demo files, which are written below `folder`.
     """
-    findings = Findings(task.name)
-    workspace = with_data([task], folder, workspace, findings)
-    for name, split in task.splits.items():
-        part = Findings(task.name)
-        try:
-            rows = task.load(name, workspace)
-        except BenchrunnerError as error:
-            part.add(str(error))
-        except Exception as error:
-            part.add(f"reading the rows ends in {described(error)}: let a source raise DataError, with file and line")
-        else:
-            with part.step("to check the rows"):
-                _check_split(task, rows, part, labelled=split.role != "test")
-            if name == task.train and not part.faults:
-                with part.step("to check training rows one by one"):
-                    examine(task.problem, rows.table.slice(0, EXAMINED), task.recipe, part)
-        for fault in part.faults:
-            findings.add(f"split {name}: {fault}")
-    findings.refuse()
+    faults = list[str]()
+    if workspace is None:
+        with_data([task], folder / "again", None)
+        workspace = with_data([task], folder, None)
+        if seals.folder_checksums(folder / "again" / "data") != seals.folder_checksums(folder / "data"):
+            faults.append("demo_files writes different files each time: draw random numbers from a fixed seed")
+    for name in task.splits:
+        for fault in found("checking the rows", _check_split(task, name, workspace)):
+            faults.append(f"split {name}: {fault}")
+    refuse(task.name, faults)
 
 
-def _check_split(task: Task, rows: Rows, findings: Findings, *, labelled: bool) -> None:
+def _check_split(task: Task, split: str, workspace: Workspace) -> Faults:
     """Check a split as a whole: encoding, gathering and decoding, then the labels and the metrics."""
     problem = task.problem
-    gold = problem.gold(rows.table)
-    features = problem.encode(rows.table, TinyEncoder(), task.recipe, training=False)
-    check_features(problem, features, rows.table, findings)
+    table = task.load(split, workspace).table
+    sample = Sample(problem, table, task.recipe)
+    yield from check_features(sample)
     if problem.head.width:
-        raw = problem.gather(sample_outputs(problem, features), features, rows.table)
-        check_decoding(problem, raw, rows.table, findings)
-    positions, sequences = problem.recurrent_sequences(features, rows.table)
-    if len(positions) != len(sequences.tokens):
-        findings.add(
-            f"recurrent_sequences gives {len(positions)} positions for {len(sequences.tokens)} tokens: give one each"
-        )
-    _check_unlabelled(task, rows, findings)
-    if gold is not None:
-        output = problem.majority_output(rows.table)
-        majority = np.repeat(output[None], problem.output_count(rows.table), axis=0)
-        check_decoding(problem, majority, rows.table, findings)
-        check_spelling(problem, gold, findings)
-        figures = problem.extra_figures(majority, rows.table, problem.decoding)
-        _check_metrics(task, rows, gold, figures, findings)
-        _check_tuning(task, rows, majority, findings)
-    elif labelled:
-        findings.add("the rows have no labels; only the rows of a test split may have none")
-
-
-def _check_unlabelled(task: Task, rows: Rows, findings: Findings) -> None:
-    """Check that rows without their labels can be encoded, since a user's own questions have none."""
-    problem = task.problem
-    names = ", ".join(problem.label_columns)
-    table = unlabelled(problem, rows.table)
-    try:
-        problem.encode(table, TinyEncoder(), task.recipe, training=False)
-        if problem.gold(table) is not None:
-            findings.add(f"gold gives labels for rows without the label columns ({names}): give None")
-    except Exception as error:  # the code of a plugin may fail in any way
-        findings.add(
-            f"rows without the label columns ({names}) cannot be encoded: {described(error)}; read labels only where "
-            "they are"
-        )
-
-
-def _check_metrics(
-    task: Task, rows: Rows, gold: Sequence[Any], figures: Mapping[str, Sequence[Any]], findings: Findings
-) -> None:
-    """Check each metric with right answers, with wrong ones, with single rows and with rows in another order."""
-    answers = [task.problem.parse(task.problem.spell(task.problem.best_answer(label))) for label in gold]
+        yield from check_decoding(sample, sample.raw)
+    positions, sequences = problem.recurrent_sequences(sample.features, table)
+    check_count("recurrent_sequences", positions, len(sequences.tokens), "tokens")
+    if not sample.gold and task.splits[split].role == "test":
+        return
+    check_count("gold", sample.gold, len(table), "rows; only rows of a test split may have no labels")
+    majority = repeated(problem.majority_output(table), sample)
+    yield from check_decoding(sample, majority)
+    yield from check_spelling(problem, sample.gold)
+    predictions = {**problem.extra_figures(majority, table, problem.decoding)}
+    texts = [problem.spell(problem.best_answer(label)) for label in sample.gold]
+    predictions[ANSWERS] = list(map(problem.parse, texts))
     for metric in task.metrics:
-        if metric.computed_from not in {ANSWERS, *figures}:
-            findings.add(
-                f"{metric.name} is computed from {metric.computed_from}, which extra_figures does not give: give it "
-                "there"
-            )
-            continue
-        predicted = answers if metric.computed_from == ANSWERS else figures[metric.computed_from]
-        with findings.step(f"to compute {metric.name}"):
-            if metric.computed_from == ANSWERS and len(set(map(repr, gold))) > 1:
-                _check_right_answers(metric, rows, gold, answers, findings, is_headline=metric is task.metrics[0])
-                _check_rows(metric, gold, answers, findings)
-            _check_order(metric, rows, gold, predicted, findings)
-        with findings.step(f"to compute {metric.name} of a single row"):
-            for row in range(min(EXAMINED, len(rows))):
-                metric.score(gold[row : row + 1], predicted[row : row + 1], rows.table.slice(row, 1))
+        yield from found(f"computing {metric.name}", _check_metric(task, metric, sample, predictions))
+    if problem.tunes:
+        settings = problem.tune(majority, table, task.metrics[0])
+        for name in settings.keys() - problem.decoding.keys():
+            yield f"tune gives the setting '{name}', which `decoding` lacks: give it a default there"
+        problem.decode(majority, table, {**problem.decoding, **settings})
+    if split == task.train:
+        yield from examine(sample.of(table.slice(0, EXAMINED)))
 
 
-def _check_right_answers(
-    metric: Metric, rows: Rows, gold: Sequence[Any], answers: Sequence[Any], findings: Findings, *, is_headline: bool
-) -> None:
-    """Check that right answers score above zero, and, for the headline metric, better than wrong ones.
+def _check_metric(task: Task, metric: Metric, sample: Sample, predictions: Mapping[str, Sequence[Any]]) -> Faults:
+    """Check a metric with right answers, with wrong ones, with single rows and with rows in another order."""
+    name = metric.name
+    if metric.computed_from not in predictions:
+        raise PluginError(f"{name} is computed from {metric.computed_from}, which extra_figures does not give: give it")
+    predicted = predictions[metric.computed_from]
+    if metric.computed_from == ANSWERS and len(set(map(repr, predicted))) > 1:
+        yield from _check_right_answers(metric, sample, predicted, is_headline=metric is task.metrics[0])
+    rows = range(len(predicted))
+    first = _score(metric, sample, predicted, rows)
+    turned = _score(metric, sample, predicted, rows[::-1])
+    if not np.isclose(first, turned, rtol=1e-6, atol=1e-9, equal_nan=True):
+        yield f"{name} is {first} for the rows, and {turned} in another order: compare rows one by one"
+    with guarded(f"computing {name} of a single row"):
+        for row in rows[:EXAMINED]:
+            _score(metric, sample, predicted, [row])
+
+
+def _score(metric: Metric, sample: Sample, predicted: Sequence[Any], rows: Sequence[int]) -> float:
+    """Score predictions for some rows, in the order of `rows`; nan where the metric has no value."""
+    chosen = sample.of(sample.table.take(list(rows)))
+    answers = [predicted[row] for row in rows]
+    value = metric.score(chosen.gold, answers, chosen.table).value
+    return math.nan if value is None else value
+
+
+def _check_right_answers(metric: Metric, sample: Sample, answers: Sequence[Any], *, is_headline: bool) -> Faults:
+    """Check the score of right answers, and of wrong ones, which is the mean of `per_row`.
 
     Right answers may have the value 0 of a metric of which lower values are better.
     """
-    score = metric.score(gold, answers, rows.table)
-    right = score.value
-    if right is None:
+    rows = range(len(answers))
+    right = _score(metric, sample, answers, rows)
+    if math.isnan(right):
         if is_headline:
-            findings.add(f"{metric.name} of the right answers has no value ({score.reason}): fits are selected by it")
+            yield f"{metric.name} of the right answers has no value: fits are selected by it"
         return
-    if not metric.lower_is_better and not right > 0:
-        findings.add(
+    if not metric.lower_is_better and right <= 0:
+        yield (
             f"{metric.name} of the right answers is not above zero: it is {right:.4g}; higher must be better, or the "
             "metric has lower_is_better=True"
         )
-    if any(isinstance(answer, list) for answer in answers):  # a list may belong to its row by its length
-        return
-    wrong = metric.score(gold, [*answers[1:], answers[0]], rows.table).value
-    if is_headline and wrong == right:
-        findings.add(f"{metric.name} is {right:.4g} for the right answers and for wrong ones: fits are selected by it")
-    if is_headline and wrong is not None and metric.gain(wrong) > metric.gain(right):
-        place, chosen = ("below", "lowest") if metric.lower_is_better else ("above", "highest")
-        findings.add(
-            f"{metric.name} of wrong answers, {wrong:.4g}, is {place} that of the right ones, {right:.4g}: fits are "
-            f"selected by the {chosen} score"
-        )
-
-
-def _check_rows(metric: Metric, gold: Sequence[Any], answers: Sequence[Any], findings: Findings) -> None:
-    """Compare the score of partly wrong answers with the mean of `per_row`, by which intervals and tests go."""
-    if metric.per_row is None or metric.columns:
-        return
-    half = len(gold) // 2
-    answers = [*answers[:half], *answers[half + 1 :], *answers[half : half + 1]]
-    score = metric.score(gold, answers).value
-    mean = math.fsum(map(metric.per_row, gold, answers)) / len(gold)
-    if score is not None and not math.isclose(score, mean, rel_tol=1e-6, abs_tol=1e-9):
-        findings.add(
-            f"{metric.name} is {score:.4g} by `compute`, and {mean:.4g} as the mean of `per_row`: they must agree, or "
-            "the metric has no `per_row`"
-        )
-
-
-def _check_order(metric: Metric, rows: Rows, gold: Sequence[Any], predicted: Sequence[Any], findings: Findings) -> None:
-    """Compare the score with that of the same rows in another order."""
-    first = metric.score(gold, predicted, rows.table).value
-    reversed_rows = rows.table.take(list(reversed(range(len(rows)))))
-    turned = metric.score(list(reversed(gold)), list(reversed(predicted)), reversed_rows).value
-    if first is None or turned is None:
-        is_equal = first is turned
-    else:
-        is_equal = math.isclose(first, turned, rel_tol=1e-6, abs_tol=1e-9)
-    if not is_equal:
-        findings.add(f"{metric.name} is {first} for the rows, and {turned} in another order: compare rows one by one")
-
-
-def _check_tuning(task: Task, rows: Rows, raw: np.ndarray, findings: Findings) -> None:
-    """Check that tuned settings can be decoded with."""
-    problem = task.problem
-    if problem.tunes:
-        with findings.step("to tune settings"):
-            settings = problem.tune(raw, rows.table, task.metrics[0])
-            unknown = set(settings) - set(problem.decoding)
-            if unknown:
-                findings.add(
-                    f"tune gives the setting '{min(unknown)}', which `decoding` lacks: give it a default there"
-                )
-            problem.decode(raw, rows.table, {**problem.decoding, **settings})
+    others = [*answers[1:], answers[0]]
+    has_lists = any(isinstance(answer, list) for answer in answers)
+    if is_headline and not has_lists:  # a list may belong to its row by its length
+        wrong = _score(metric, sample, others, rows)
+        if metric.gain(wrong) >= metric.gain(right):
+            yield (
+                f"{metric.name} of wrong answers, {wrong:.4g}, is no worse than that of the right ones, {right:.4g}: "
+                "fits are selected by it"
+            )
+    if metric.per_row is not None and not metric.columns:
+        score = _score(metric, sample, others, rows)
+        mean = math.fsum(map(metric.per_row, sample.gold, others)) / len(rows)
+        if not math.isclose(score, mean, rel_tol=1e-6, abs_tol=1e-9):
+            yield (
+                f"{metric.name} is {score:.4g} by `compute`, and {mean:.4g} as the mean of `per_row`: they must agree, "
+                "or the metric has no `per_row`"
+            )

@@ -72,6 +72,11 @@ class WritesTheTime(Plain):
         return []
 
 
+class TakesThreeBytes(Plain):
+    def max_bytes(self, rows: int) -> int:
+        return 3
+
+
 class CannotWrite(Plain):
     def write(self, name: str, answers: Answers) -> bytes:
         raise RequestError("no answer can be written")
@@ -83,7 +88,7 @@ def published(column: PublishedColumn) -> Leaderboard:
 
 
 BROKEN: dict[str, tuple[Callable[[], Leaderboard], str]] = {
-    "another task": (lambda: with_file(task="mine/moods"), "the task 'mine/moods', which is not among the tasks given"),
+    "another task": (lambda: with_file(task="mine/moods"), "there is no task 'mine/moods'. Did you mean mine/mood?"),
     "another split": (
         lambda: with_file(split="tests"),
         "moods.tsv.split: there is no split of mine/mood 'tests'",
@@ -93,13 +98,18 @@ BROKEN: dict[str, tuple[Callable[[], Leaderboard], str]] = {
         lambda: with_file(kind=Lines(Labels({"glad": "1", "sad": "0", "calm": "2"}))),
         "moods.tsv.labels: there is no label of mine/mood 'calm'",
     ),
-    "an unknown figure": (lambda: with_file(extra_figure="odds"), "cannot be written: .*the extra figure 'odds'"),
+    "an unknown figure": (lambda: with_file(extra_figure="odds"), "moods.tsv: needs the extra figure 'odds'"),
     "a check that finds nothing": (lambda: with_file(kind=FindsNothing()), "passes its check where it is empty"),
     "a check that counts nothing": (lambda: with_file(kind=CountsNothing()), "passes its check where it lost its last"),
-    "a check that crashes": (lambda: with_file(kind=CrashesOnBytes()), "where it is no text ends in"),
+    "a check that crashes": (
+        lambda: with_file(kind=CrashesOnBytes()),
+        "where it is no text failed: UnicodeDecodeError",
+    ),
     "a check that refuses all": (lambda: with_file(kind=RefusesItself()), "does not pass its own check"),
     "a file of the time": (lambda: with_file(kind=WritesTheTime()), "moods.tsv differs from call to call"),
-    "a kind that cannot write": (lambda: with_file(kind=CannotWrite()), "cannot be written: no answer can be written"),
+    "a split that fits learn from": (lambda: with_file(split="train", rows=48), "from which fits learn: name a test"),
+    "a limit of bytes that is too low": (lambda: with_file(kind=TakesThreeBytes()), r"has \d+ bytes for 20 rows: let"),
+    "a kind that cannot write": (lambda: with_file(kind=CannotWrite()), "  - no answer can be written"),
     "figures of an unknown metric": (
         lambda: published(PublishedColumn("dev", metric="f2", task="mine/mood", split="dev")),
         "columns.mood.metric: .*f2",

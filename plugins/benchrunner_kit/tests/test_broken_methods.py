@@ -18,6 +18,7 @@ from benchrunner import PluginError, Recipe, RequestError
 from benchrunner.engine import Job, Method, Outcome, Parameter
 from benchrunner.results import discover
 from benchrunner_kit.testing import check_method
+from inline import plugin
 
 
 class Whole(Method):
@@ -137,28 +138,32 @@ BROKEN: dict[str, tuple[type[Whole], str]] = {
     "forgets the seed": (numbered(lambda *given: np.random.normal(size=2).tolist()), "two fits with the same seed"),
     "seeds itself": (numbered(seeded), "fits with two seeds give the same outputs, since the method seeds"),
     "keeps what is learned in the object": (InTheObject, "after the method has fitted other rows"),
-    "writes beside the model": (BesideTheModel, "a model folder that was moved ends in FileNotFoundError"),
+    "writes beside the model": (BesideTheModel, "a model folder that was moved failed: FileNotFoundError"),
     "writes nothing": (fitted(lambda usual, job: Outcome()), "fit writes nothing to `job.model`"),
     "does not save the encoder": (WithoutTheEncoder, r"write it with `encoder.save\(job.model\)`"),
     "changes the encoder": (ChangesTheEncoder, "changes the weight 'dense.bias' of the encoder, and `trains_encoder`"),
     "gives no outcome": (fitted(lambda usual, job: usual(job) and None), "fit gives None: return an `Outcome`"),
     "diverges": (fitted(diverging), "a fit on 16 rows ends as diverged: the loss is NaN"),
-    "fit crashes": (fitted(raising(ZeroDivisionError("none"))), r"to predict ends in ZeroDivisionError: none"),
+    "fit crashes": (
+        fitted(raising(ZeroDivisionError("none"))),
+        "fitting and predicting failed: ZeroDivisionError: none",
+    ),
     "outputs by the place of a row": (predicted(by_place), "for the same rows in another order"),
     "outputs centred over rows": (predicted(centred), "for rows one by one than for all together"),
-    "needs labels": (predicted(of_labels), "to predict rows without labels ends in KeyError"),
+    "needs labels": (predicted(of_labels), "predicting rows without labels failed: KeyError"),
     "reads labels": (predicted(of_columns), "for the same rows without labels: read no labels there"),
     "predicts at random": (
         predicted(lambda usual, *given: usual(*given) + np.float32(np.random.normal())),
         "second call",
     ),
-    "an output too few": (predicted(lambda usual, *given: usual(*given)[1:]), "gives 15 outputs for 16 raw outputs"),
-    "no description": (with_class(about=""), "`about` must be a text"),
-    "unknown field": (with_class(recipe_fields=("rank",)), "`recipe_fields` names 'rank', which is none of"),
-    "parameter twice": (with_class(parameters=(RANK, RANK)), "the method 'whole' declares the parameter 'rank' twice"),
-    "parameter is ignored": (ParameterWithoutIdentity, "the parameter 'rank' makes no difference to the fit's id"),
-    "fails with other values": (FailsWithOtherValues, "other values of its parameters ends in ZeroDivisionError"),
-    "reads what it does not declare": (numbered(lambda usual, job: job.parameters["rank"]), "ends in KeyError: 'rank'"),
+    "an output too few": (predicted(lambda usual, *given: usual(*given)[1:]), "predict gives 15 for 16 raw outputs"),
+    "no description": (with_class(about=""), "`about` is empty"),
+    "parameter is ignored": (
+        ParameterWithoutIdentity,
+        "the parameter 'whole.rank' makes no difference to the fit's id",
+    ),
+    "fails with other values": (FailsWithOtherValues, "other values of its parameters failed: ZeroDivisionError"),
+    "reads what it does not declare": (numbered(lambda usual, job: job.parameters["rank"]), "failed: KeyError: 'rank'"),
     "refuses the sample": (changed(Whole, "check", raising(RequestError("tags only"))), r"the check \(tags only\):"),
 }
 
@@ -169,6 +174,12 @@ def test_a_broken_method_is_told_how(name: str, tmp_path: Path) -> None:
     with pytest.raises(PluginError, match=fault) as refusal:
         check_method(kind(), tmp_path)
     assert str(refusal.value).startswith("the method 'whole' ")
+
+
+def test_registration_refuses_a_field_that_no_recipe_has() -> None:
+    offered = plugin(register_methods=[with_class(recipe_fields=("rank",))()])
+    [part] = discover(extra=[("own", offered)], installed=False).set_aside
+    assert "`recipe_fields` names 'rank', which is none of" in part.reason
 
 
 def test_a_whole_method_passes(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ import benchrunner_studies
 import benchrunner_swag
 import benchrunner_transformers
 from benchrunner.results import Plugins, discover
-from benchrunner_protocols.table import PROTOCOLS
 from command_line import CommandLine
 
 PLUGINS = {
@@ -46,13 +45,14 @@ def offers() -> Plugins:
 def demo_data(tmp_path_factory: pytest.TempPathFactory, offers: Plugins) -> Path:
     """A folder with the generated data of every task of the protocols."""
     folder = tmp_path_factory.mktemp("demo")
-    for name in dict.fromkeys(task for protocol in PROTOCOLS.values() for task in protocol.tasks):
-        offers.tasks.find(name).demo_files(folder)  # type: ignore[misc]
+    for task in offers.tasks.values():
+        if task.demo_files is not None:
+            task.demo_files(folder)
     return folder
 
 
 @pytest.fixture
-def reproduce(
+def shell(
     tmp_path: Path,
     offers: Plugins,
     demo_data: Path,
@@ -60,7 +60,7 @@ def reproduce(
     monkeypatch: pytest.MonkeyPatch,
 ) -> CommandLine:
     """Run commands on the generated data."""
-    shell = CommandLine(tmp_path, offers, capsys, monkeypatch)
+    made = CommandLine(tmp_path, offers, capsys, monkeypatch)
     monkeypatch.setenv("BENCHRUNNER_DATA", str(demo_data))
     monkeypatch.chdir(tmp_path)
-    return shell
+    return made
