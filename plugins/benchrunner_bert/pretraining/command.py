@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from benchrunner import print_line, print_note
@@ -14,6 +15,8 @@ from benchrunner_bert.pretraining.options import add_options, request_of
 if TYPE_CHECKING:
     from benchrunner import CommandEstimate
     from benchrunner_bert.pretraining.corpus.store_writer import Progress
+    from benchrunner_bert.pretraining.corpus.token_store import TokenStore
+    from benchrunner_bert.pretraining.request import Request
     from benchrunner_bert.pretraining.results import Learned
 
 _INTERRUPTED = 130
@@ -35,19 +38,11 @@ def estimate(arguments: argparse.Namespace) -> CommandEstimate:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; heavy libraries are imported here, not when the command line starts."""
-    from benchrunner_bert.pretraining.deepspeed import launch
-
-    with launch.bound_to_parent():
-        return _run(arguments)
-
-
-def _run(arguments: argparse.Namespace) -> int:
     from benchrunner import RequestError
     from benchrunner_bert.pretraining.checks import check
-    from benchrunner_bert.pretraining.deepspeed import launch
-    from benchrunner_bert.pretraining.pipeline import train, unread_documents
+    from benchrunner_bert.pretraining.deepspeed import processes
     from benchrunner_bert.pretraining.preparation import prepare, prepare_once_per_machine
-    from benchrunner_bert.pretraining.results import is_finished, learned, register_model
+    from benchrunner_bert.pretraining.results import is_finished, register_model
 
     request = request_of(arguments)
     check(request, arguments.processes)
@@ -57,23 +52,29 @@ def _run(arguments: argparse.Namespace) -> int:
         register_model(request)
         print_line(f"{request.model_folder}: a backbone for --backbone; it was finished before")
         return 0
+    printer = _ProgressPrinter(quiet=arguments.quiet or int(os.environ.get("RANK") or 0) > 0)
+    is_launched = processes.is_launched()
+    # Without a launcher once for all processes, and on all cores.
+    store = (prepare_once_per_machine if is_launched else prepare)(request, printer.prepared)
+    work = functools.partial(_train, request, store, printer, arguments.kernels)
+    finished = work() if is_launched else processes.run(work, arguments.processes)
+    return 0 if finished else _INTERRUPTED
+
+
+def _train(request: Request, store: TokenStore, printer: _ProgressPrinter, with_kernels: bool) -> bool:
+    """Train in one of the processes of a run; the first prints."""
+    from benchrunner.results import discover
+    from benchrunner_bert.pretraining.pipeline import train, unread_documents
+    from benchrunner_bert.pretraining.results import learned
+
     rank = int(os.environ.get("RANK") or 0)
-    printer = _ProgressPrinter(quiet=arguments.quiet or rank > 0)
-    if not launch.is_launched():
-        if arguments.hostfile is not None:
-            return launch.run_on_hosts(arguments.words, arguments.hostfile)
-        if arguments.processes > 1:
-            prepare(request, printer.prepared)  # once for all processes, and on all cores
-            return launch.run(arguments.words, arguments.processes)
-    prepare_here = prepare_once_per_machine if launch.is_launched() else prepare
-    store = prepare_here(request, printer.prepared)
+    printer = replace(printer, quiet=printer.quiet or rank > 0)
     printer.left_out(unread_documents(request, store), store.documents)
-    kernels = arguments.plugins.kernels if arguments.kernels else None
-    finished = train(request, store, printer.trained, kernels)
+    finished = train(request, store, printer.trained, discover().kernels if with_kernels else None)
     if finished and rank == 0:
         printer.learned(learned(request, store))
         print_line(f"{request.model_folder}: a backbone for --backbone")
-    return 0 if finished else _INTERRUPTED
+    return finished
 
 
 @dataclass

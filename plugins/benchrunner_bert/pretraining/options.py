@@ -15,11 +15,13 @@ from benchrunner_bert.pretraining.settings import COMPUTING, Plan, Settings, Tex
 if TYPE_CHECKING:
     from benchrunner_bert.pretraining.request import Request
 
-PROCESSES = Parameter("processes", "processes on this machine", 1, at_least=1, at_most=1_024)
+PROCESSES = Parameter(
+    "processes", "processes on this machine; torchrun starts those of several machines", 1, at_least=1, at_most=1_024
+)
 
 EVERYDAY = (
     "help help_all corpus out name held_out vocab vocabulary_size objective steps batch_size length long_length lr "
-    "warmup seed precision zero micro_tokens processes hostfile checkpoint_steps resume"
+    "warmup seed precision zero micro_tokens processes checkpoint_steps resume"
 )
 """Options that `--help` shows."""
 _SIZE_HELP = (
@@ -63,11 +65,7 @@ def _add_texts_and_folders(parser: argparse.ArgumentParser) -> None:
 
 def _add_computing(group: argparse._ArgumentGroup) -> None:
     Settings.add_options(group, COMPUTING)
-    machines = group.add_mutually_exclusive_group()
-    PROCESSES.add_to(machines)
-    machines.add_argument(
-        "--hostfile", type=Path, metavar="FILE", help="use several machines: lines 'host slots=N', as for DeepSpeed"
-    )
+    PROCESSES.add_to(group)
     group.add_argument(
         "--deepspeed-config",
         type=Path,

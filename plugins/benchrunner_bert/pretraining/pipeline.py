@@ -40,7 +40,7 @@ def train(
     `kernels` compute some operators on a CPU in place of torch.
     """
     out = request.out
-    with alone(out, f"{out} is being trained by another process"), flushed_denormals() as denormals:
+    with alone(out), flushed_denormals() as denormals:
         loop = _loop(request, store, report, denormals, kernels)
         try:
             finished = loop.run()

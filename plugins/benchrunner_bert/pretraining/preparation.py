@@ -16,7 +16,6 @@ from benchrunner_bert.pretraining.corpus.store_writer import Progress
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore, writing
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabulary
-from benchrunner_bert.pretraining.deepspeed import launch
 from benchrunner_bert.pretraining.deepspeed.processes import first_here
 from benchrunner_bert.pretraining.request import Request, text_hashes
 
@@ -37,8 +36,7 @@ def prepare(request: Request, report: Report) -> TokenStore:
 
 def prepare_once_per_machine(request: Request, report: Report) -> TokenStore:
     """Let the first process of each machine prepare; the others wait, and all open the result."""
-    if not launch.is_ours():  # else `launch.run` started this process after everything was prepared
-        first_here(lambda: prepare(request, report))
+    first_here(lambda: prepare(request, report))
     return TokenStore.open(request.tokens_folder)
 
 
