@@ -9,7 +9,7 @@ from dataclasses import replace
 from filelock import FileLock
 
 from benchrunner import DataError, RequestError, full_disk, print_line
-from benchrunner.engine import decoding, flushed_denormals, seals
+from benchrunner.engine import flushed_denormals, seals
 from benchrunner.results import discover
 from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.checks import check
@@ -45,7 +45,7 @@ def pretrain(request: Request, *, must_continue: bool = False) -> bool:
         register_model(request)
         print_line(f"{request.model_folder}: a backbone for --backbone; it was finished before")
         return True
-    if processes.is_launched():
+    if os.environ.get("RANK") and os.environ.get("WORLD_SIZE"):  # of a launcher, such as torchrun
         processes.first_here(lambda: prepare(request))
         return train(request, TokenStore.open(request.tokens_folder))
     store = prepare(request)  # once for all processes, and on all cores
@@ -73,7 +73,7 @@ def _vocabulary(request: Request) -> Vocabulary:
     wanted = {"pieces": request.vocabulary_size, "lowercase": lowercase}
     texts = text_hashes(corpus.facts)
     facts = seals.find_sealed(facts_path, seals.made_again(facts_path))
-    is_free = not (request.tokens_folder / MANIFEST).exists()  # nobody began to write tokens with it
+    is_free = not path.with_name(MANIFEST).exists()  # nobody began to write tokens with it
     if facts is None or (is_free and facts.get("corpus") != texts):
         vocabulary = learn_vocabulary(corpus.paragraphs, path, size=request.vocabulary_size, lowercase=lowercase)
         seals.write_sealed(facts_path, {**wanted, "corpus": texts, "files": {path.name: seals.file_checksum(path)}})
@@ -87,8 +87,7 @@ def train(request: Request, store: TokenStore) -> bool:
     """Train in one of the processes of a run, and export models in the first; whether the last step was reached."""
     settings = request.settings
     folder = request.out
-    unread = request.unread_documents(store)
-    if unread:
+    if unread := request.unread_documents(store):
         request.tell(
             f"{unread:,} of {store.documents:,} documents hold a single sentence and are not read: a pair needs two. "
             "--input document reads them, but has no next sentences to predict."
@@ -99,7 +98,7 @@ def train(request: Request, store: TokenStore) -> bool:
         model = architecture.fresh(size, store.vocabulary.tokenizer(), settings)
         instances = _instances(store, settings, settings.seed)
         held_out = None
-        if request.held_out_texts is not None:
+        if request.held_out_texts:
             held_out_store = store_writer.write(folder / "held-out", request.held_out_texts, store.vocabulary)
             held_out = _instances(held_out_store, settings, HELD_OUT_SEED)
         engine = Engine(model, settings, request.deepspeed_options)
@@ -113,14 +112,14 @@ def train(request: Request, store: TokenStore) -> bool:
         }
         if engine.stage != settings.zero:
             computed["ZeRO"] += f" (--zero {settings.zero} was asked for)"
-        facts = decisive_facts(request, store.manifest.sources)
+        facts = {**decisive_facts(request, store.manifest.sources), "tokenizer": store.manifest.plan.tokenizer}
         loop = TrainingLoop(
             request,
             engine,
             model,
             instances,
             held_out,
-            facts=decoding.as_json({**facts, "tokenizer": store.manifest.plan.tokenizer}),
+            facts,
             export=functools.partial(export_models, request, store, model, computed),
             kernels=kernels,
         )

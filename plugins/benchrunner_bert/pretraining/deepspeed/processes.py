@@ -35,11 +35,6 @@ PATIENCE_WITH_ANOTHER = 20.0
 """Seconds to wait for another run in the same folder, which may be writing its last checkpoint."""
 
 
-def is_launched() -> bool:
-    """Whether this is a process of a run that a launcher, such as torchrun, has started."""
-    return bool(os.environ.get("RANK") and os.environ.get("WORLD_SIZE"))
-
-
 def run(work: Callable[[], bool], count: int) -> bool:
     """Let several processes do the same work together, or this one alone; `work` says whether it was finished.
 
