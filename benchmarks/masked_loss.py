@@ -17,7 +17,7 @@ from benchrunner_bert.checkpoint import read, weights_file
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, pack
 from benchrunner_bert.pretraining.instances.instances import Instances
-from benchrunner_bert.pretraining.pipeline import HELD_OUT_SEED
+from benchrunner_bert.pretraining.pretrain import HELD_OUT_SEED
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.token_head import published_head

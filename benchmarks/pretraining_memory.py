@@ -74,7 +74,7 @@ def child(asked: argparse.Namespace) -> None:
 
 def measured(asked: argparse.Namespace, stage: int, processes: int) -> dict[str, float]:
     """The mean over the processes."""
-    from benchrunner_bert.pretraining.deepspeed.launch import free_port
+    from benchrunner_bert.pretraining.deepspeed.processes import free_port
 
     common = {**os.environ, "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "DS_ACCELERATOR": "cpu"}
     common |= {"MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}

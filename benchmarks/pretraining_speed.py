@@ -72,13 +72,13 @@ def measured(asked: argparse.Namespace, config: Any, batches: list[list[Any]], s
     import numpy as np
     import torch
 
-    from benchrunner_bert.pretraining.training.flops import measured_peak, utilisation
+    from benchrunner_bert.pretraining.training.log_window import measured_peak
 
     rows = [one for batch in batches[1:] for one in batch]
     predictions = sum(len(one.positions) for one in rows)
     flops = config.step_flops(np.array([len(one.tokens) for one in rows]), predictions, next_sentence=False)
     peak = measured_peak(torch.device("cpu"), torch.bfloat16 if asked.precision == "bf16" else torch.float32)
-    return {"rate": len(rows) / seconds, "utilisation": utilisation(flops, seconds, peak)}
+    return {"rate": len(rows) / seconds, "utilisation": flops / seconds / peak}
 
 
 def bare(asked: argparse.Namespace, home: Path, length: int) -> dict[str, float]:

@@ -15,7 +15,7 @@ from benchrunner_bert import pretrained
 from benchrunner_bert.backbones import BertCheckpoint, RandomBert
 from benchrunner_bert.configuration import MODEL_TYPES, SIZES, Configuration
 from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
-from benchrunner_bert.memory import check_memory
+from benchrunner_bert.memory import TRAINED, check_memory
 from benchrunner_checkpoints import hub_files
 
 MINIATURES = tuple((layers, hidden) for layers in (2, 4, 6, 8, 10, 12) for hidden in (128, 256, 512, 768))
@@ -55,7 +55,9 @@ class BertFamily(BackboneFamily):
         if reference.startswith(RANDOM):
             size = reference.removeprefix(RANDOM)
             config = Configuration.of_size(size, 1)  # refuses what is no size
-            check_memory(f"The fresh model {reference}", config.weights)
+            check_memory(
+                f"The fresh model {reference} has {config.weights:,} weights, which need", TRAINED * config.weights
+            )
             return RandomBert(reference, size)
         if reference.startswith(pretrained.PREFIX) and not Path(reference).exists():
             model = pretrained.find(reference.removeprefix(pretrained.PREFIX), workspace.runs)

@@ -14,15 +14,14 @@ READ, SMALLEST = 4, 2
 """Bytes of a weight that was read, in fp32, and at least in a file."""
 
 
-def check_memory(name: str, weights: int, *, bytes_each: int = TRAINED) -> None:
-    """Raise a `RequestError` if a model needs more memory than this process can have. `name` begins the message."""
-    needed = weights * bytes_each
+def check_memory(what: str, needed: int, remedy: str = "Choose a smaller size.") -> None:
+    """Raise a `RequestError` if so many bytes are more than this process can have.
+
+    `what` begins the message, for example "A model has 9 weights, which need".
+    """
     memory = platform_facts.memory_size()
     if needed > memory:
-        raise RequestError(
-            f"{name} has {weights:,} weights, which need {needed / 1e9:,.0f} GB of memory; there are "
-            f"{memory / 1e9:,.1f} GB. Choose a smaller size."
-        )
+        raise RequestError(f"{what} {needed / 1e9:,.0f} GB of memory; there are {memory / 1e9:,.1f} GB. {remedy}")
 
 
 def check_files(config: Path, layers: int, weights: int, file: Path) -> None:

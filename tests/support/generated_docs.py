@@ -37,7 +37,8 @@ from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import DISTRIBUTION
 from benchrunner.studies import comparison
 from benchrunner.studies.study_options import RECIPE_OPTIONS, StudyOptions
-from benchrunner_bert.pretraining.settings import Plan, Settings as PretrainingSettings, Texts
+from benchrunner_bert.pretraining.request import Request
+from benchrunner_bert.pretraining.settings import Settings as PretrainingSettings
 from benchrunner_files.kinds import KINDS
 from benchrunner_ray.settings import RaySettings
 from benchrunner_search.options import SEARCH
@@ -117,9 +118,10 @@ def settings() -> str:
 
 
 def pretraining() -> str:
-    """List the options of `pretrain` that are declared settings."""
-    declared = [parameters_of(kind) for kind in (Texts, PretrainingSettings, Plan)]
-    return _parameters({name: own for part in declared for name, own in part.items()}, prefix="--")
+    """List the options of `pretrain` that are numbers or choices."""
+    declared = {**parameters_of(PretrainingSettings), **parameters_of(Request)}
+    listed = {name: own for name, own in declared.items() if own.choices or own.kind not in (Path, str)}
+    return _parameters(listed, prefix="--")
 
 
 def computing() -> str:

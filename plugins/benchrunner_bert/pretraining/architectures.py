@@ -22,8 +22,6 @@ _GPT = "gpt"
 """Beginning of the sizes of GPT-like models: left to right, on text without special tokens."""
 _MINIMUM_POSITIONS = 512
 """Every BERT can read sequences of this length, as the released models can."""
-_ANY_VOCABULARY = 100
-"""Size of the vocabulary with which sizes of models are checked; the check does not depend on it."""
 
 
 class Architecture(ABC):
@@ -38,9 +36,8 @@ class Architecture(ABC):
     defaults: Mapping[str, Any] = {}
     """Fields of `Settings` whose defaults are other than BERT's."""
 
-    def check(self, size: str, settings: Settings) -> None:
-        """Raise a `RequestError` for a size or for settings that are not possible."""
-        self.configuration(size, _ANY_VOCABULARY, settings)
+    def check(self, settings: Settings) -> None:
+        """Raise a `RequestError` for settings that are not possible."""
         if settings.objective not in self.objectives:
             raise RequestError(
                 f"{self.name} does not learn the objective {settings.objective}; its choices are: "
@@ -61,16 +58,14 @@ class Architecture(ABC):
 
 
 @final
+@dataclasses.dataclass(frozen=True)
 class _Transformer(Architecture):
     """A transformer encoder with BERT's layers."""
 
-    def __init__(
-        self, name: str, prefix: str, objectives: tuple[str, ...], defaults: Mapping[str, Any] | None = None
-    ) -> None:
-        self.name = name
-        self.prefix = prefix
-        self.objectives = objectives
-        self.defaults = defaults or {}
+    name: str
+    prefix: str
+    objectives: tuple[str, ...]
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def configuration(self, size: str, vocabulary: int, settings: Settings) -> Configuration:
         positions = max(_MINIMUM_POSITIONS, *settings.lengths)
@@ -105,8 +100,8 @@ class _Elmo(Architecture):
     objectives = (TWO_MODELS.name,)
     defaults = {"input": "document", "lr": 1e-3}
 
-    def check(self, size: str, settings: Settings) -> None:
-        super().check(size, settings)
+    def check(self, settings: Settings) -> None:
+        super().check(settings)
         if settings.positions != "drawn":
             raise RequestError("An ELMo has no position embeddings: leave --positions out.")
         if settings.deviation != Settings.deviation:

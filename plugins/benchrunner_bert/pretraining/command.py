@@ -1,121 +1,85 @@
-"""The command `benchrunner pretrain`: starts processes where several are asked for, and prints progress."""
+"""The command `benchrunner pretrain`: its options, and the request that they describe."""
 
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import dataclasses
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchrunner import print_line, print_note
-from benchrunner_bert.pretraining.options import add_options, request_of
+from benchrunner_bert.pretraining.request import Request
+from benchrunner_bert.pretraining.settings import COMPUTING, Settings
 
 if TYPE_CHECKING:
     from benchrunner import CommandEstimate
-    from benchrunner_bert.pretraining.corpus.store_writer import Progress
-    from benchrunner_bert.pretraining.results import Learned
 
+EVERYDAY = (
+    "help help_all corpus out name held_out vocabulary vocabulary_size objective steps batch_size length long_length "
+    "lr warmup seed precision zero micro_tokens processes checkpoint_steps resume"
+)
+"""Options that `--help` shows."""
+_SIZE_HELP = (
+    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; or a GPT-like model: gpt-tiny, ..., "
+    "gpt-L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, elmo-L/H, or elmo-L/H/C with C cells"
+)
+_TEXTS = "blank_lines passages_only lowercase name tokens runs"
+"""Options of texts and folders, apart from those of the vocabulary."""
+_RUN = (
+    "processes deepspeed_config kernels checkpoint_steps keep_checkpoints evaluate_steps held_out_instances log_steps "
+    "export_at"
+)
+"""Options of how a run is computed and watched."""
+_CORPUS_HELP = "text, .jsonl, .parquet, folders, or hub:NAME[,CONFIG[,SPLIT]][@REVISION]"
 _INTERRUPTED = 130
 """Exit code of a run that was stopped and can continue, as after Ctrl-C."""
 
 
-__all__ = ["add_options", "estimate", "run"]
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add all options to the command's parser."""
+    parser.add_argument("size", metavar="SIZE", help=_SIZE_HELP)
+    parser.add_argument("--corpus", nargs="+", required=True, metavar="PATH", help=_CORPUS_HELP)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the run")
+    parser.add_argument("--held-out", nargs="+", default=[], metavar="PATH", help="text to measure perplexity on")
+    Request.add_options(parser.add_mutually_exclusive_group(), ("vocabulary", "vocabulary_size"))
+    Request.add_options(parser, _TEXTS.split())
+    learned = [field.name for field in dataclasses.fields(Settings) if field.name not in COMPUTING]
+    Settings.add_options(parser.add_argument_group("what is learned"), learned)
+    group = parser.add_argument_group("how it is computed")
+    Settings.add_options(group, COMPUTING)
+    Request.add_options(group, _RUN.split())
+    group.add_argument("--resume", action="store_true", help="fail if there is no checkpoint to continue from")
+    group.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(everyday=EVERYDAY.split())
+
+
+def request_of(arguments: argparse.Namespace) -> Request:
+    """Build the request that parsed options describe."""
+    from benchrunner_bert.pretraining.architectures import of_size
+
+    architecture, _ = of_size(arguments.size)
+    defaults = {"objective": architecture.objectives[0], **architecture.defaults}
+    return Request(
+        size=arguments.size,
+        corpus=tuple(arguments.corpus),
+        out=arguments.out,
+        settings=Settings(**{**defaults, **Settings.given(arguments)}),
+        held_out=tuple(arguments.held_out),
+        command=f"benchrunner {shlex.join(arguments.words)}",
+        quiet=arguments.quiet,
+        **Request.given(arguments),
+    )
 
 
 def estimate(arguments: argparse.Namespace) -> CommandEstimate:
     """Say what is left to do, and change nothing."""
-    from benchrunner_bert.pretraining.checks import check
     from benchrunner_bert.pretraining.estimate import estimate
 
-    request = request_of(arguments)
-    check(request, arguments.processes)
-    return estimate(request)
+    return estimate(request_of(arguments))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; heavy libraries are imported here, not when the command line starts."""
-    from benchrunner_bert.pretraining.deepspeed import launch
+    from benchrunner_bert.pretraining.pretrain import pretrain
 
-    with launch.bound_to_parent():
-        return _run(arguments)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from benchrunner import RequestError
-    from benchrunner_bert.pretraining.checks import check
-    from benchrunner_bert.pretraining.deepspeed import launch
-    from benchrunner_bert.pretraining.pipeline import train, unread_documents
-    from benchrunner_bert.pretraining.preparation import prepare, prepare_once_per_machine
-    from benchrunner_bert.pretraining.results import is_finished, learned, register_model
-
-    request = request_of(arguments)
-    check(request, arguments.processes)
-    if arguments.resume and not any((request.out / "checkpoints").glob("step-*")):
-        raise RequestError(f"{request.out} has no checkpoint to continue from; leave --resume out to start anew.")
-    if is_finished(request):
-        register_model(request)
-        print_line(f"{request.model_folder}: a backbone for --backbone; it was finished before")
-        return 0
-    rank = int(os.environ.get("RANK") or 0)
-    printer = _ProgressPrinter(quiet=arguments.quiet or rank > 0)
-    if not launch.is_launched():
-        if arguments.hostfile is not None:
-            return launch.run_on_hosts(arguments.words, arguments.hostfile)
-        if arguments.processes > 1:
-            prepare(request, printer.prepared)  # once for all processes, and on all cores
-            return launch.run(arguments.words, arguments.processes)
-    prepare_here = prepare_once_per_machine if launch.is_launched() else prepare
-    store = prepare_here(request, printer.prepared)
-    printer.left_out(unread_documents(request, store), store.documents)
-    kernels = arguments.plugins.kernels if arguments.kernels else None
-    finished = train(request, store, printer.trained, kernels)
-    if finished and rank == 0:
-        printer.learned(learned(request, store))
-        print_line(f"{request.model_folder}: a backbone for --backbone")
-    return 0 if finished else _INTERRUPTED
-
-
-@dataclass
-class _ProgressPrinter:
-    """Prints lines of progress to standard error."""
-
-    quiet: bool
-
-    def prepared(self, progress: Progress) -> None:
-        if not self.quiet:
-            share = f"{min(1.0, progress.characters / progress.size):.0%}, " if progress.size else ""
-            print_note(f"  tokens: {share}{progress.tokens:,} so far ({progress.source})")
-
-    def left_out(self, unread: int, documents: int) -> None:
-        if unread and not self.quiet:
-            print_note(
-                f"  {unread:,} of {documents:,} documents hold a single sentence and are not read: a pair needs two. "
-                "--input document reads them, but has no next sentences to predict."
-            )
-
-    def learned(self, learned: Learned | None) -> None:
-        """Say how much was learned; that nothing was, is said also where progress is not."""
-        if learned is not None and (learned.is_nothing or not self.quiet):
-            print_note(f"  {learned.text}")
-
-    def trained(self, step: int, figures: Mapping[str, Any]) -> None:
-        if not self.quiet:
-            shown = ", ".join(
-                f"{name.replace('_', ' ')} {value:.4g}" for name, value in figures.items() if name in _SHOWN_FIGURES
-            )
-            left = f", about {figures['seconds_left'] / 60:.0f} min left" if "seconds_left" in figures else ""
-            print_note(f"  step {step}: {shown}{left}")
-
-
-_SHOWN_FIGURES = (
-    "loss",
-    "mlm_loss",
-    "mlm_accuracy",
-    "nsp_accuracy",
-    "sequences_per_second",
-    "tokens_per_second",
-    "utilisation",
-    "held_out_perplexity",
-    "held_out_nsp_accuracy",
-)
+    return 0 if pretrain(request_of(arguments), must_continue=arguments.resume) else _INTERRUPTED

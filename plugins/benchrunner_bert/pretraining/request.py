@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-from collections.abc import Mapping, Sequence
+import contextlib
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from benchrunner_bert.pretraining.corpus.corpus import Corpus
-from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
-from benchrunner_bert.pretraining.deepspeed.configuration import decisive
-from benchrunner_bert.pretraining.settings import Plan, Settings, Texts
+from benchrunner import Workspace, print_note, read_json_object
+from benchrunner.results import Declared, parameter
+from benchrunner_bert.pretraining.inputs import INPUTS
+from benchrunner_bert.pretraining.settings import Settings
+
+if TYPE_CHECKING:
+    from benchrunner_bert.pretraining.corpus.corpus import Corpus
+    from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 
 
 @final
 @dataclass(frozen=True)
-class Request:
-    """What the user asked for."""
+class Request(Declared):
+    """What the user asked for. Every option is declared once, here or in `Settings`."""
 
     size: str
     """Size of the model: `tiny` ... `large`, L/H, or L/H/A."""
@@ -30,20 +34,47 @@ class Request:
     settings: Settings
     held_out: tuple[str, ...] = ()
     """Texts to evaluate on, written in the same way as the corpus."""
-    texts: Texts = dataclasses.field(default_factory=Texts)
-    vocabulary: Path | None = None
-    """A vocab.txt; None learns a vocabulary of `Texts.vocabulary_size` pieces from the corpus."""
-    plan: Plan = dataclasses.field(default_factory=Plan)
-    deepspeed_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Keys that replace those of our configuration for DeepSpeed."""
     command: str = ""
     """The command line, for the model card."""
-    tokens: Path | None = None
-    """Folder of the corpus as tokens, which several runs can share; None keeps the tokens in the folder of the run."""
-    name: str | None = None
-    """Name of the finished model among the backbones; None uses the name of the run's folder."""
-    runs: Path = Path("runs")
-    """Folder that holds the names of pre-trained models."""
+    quiet: bool = False
+    """Whether no progress is printed."""
+    vocabulary: Path | None = parameter(None, "use this vocab.txt", Path, option="vocab")
+    """None learns a vocabulary of `vocabulary_size` pieces from the corpus."""
+    vocabulary_size: int = parameter(
+        30_522, "pieces of a vocabulary that is learned", at_least=100, at_most=5 * 10**6, option="vocab_size"
+    )
+    """Fewer cannot spell English. The largest is five times that of known models (XLM-V's), and 1 GB of memory."""
+    blank_lines: int = parameter(
+        1, "blank lines in a row that end a document of a text file; 0: one document per file", at_least=0
+    )
+    passages_only: bool | None = parameter(
+        None,
+        "read only text passages of extracted Wikipedia, no headings and lists; by default of the hub's Wikipedia",
+        bool,
+    )
+    lowercase: bool | None = parameter(
+        None,
+        "read capital letters as small ones; by default unless a given vocabulary has some",
+        bool,
+    )
+    name: str | None = parameter(
+        None, "name of the model in 'benchrunner list', after pretrained/ (the folder's name)", str
+    )
+    tokens: Path | None = parameter(None, "folder of the corpus as tokens; runs can share it (OUT/tokens)", Path)
+    runs: Path | None = parameter(None, "folder that holds the names of models (BENCHRUNNER_RUNS, else ./runs)", Path)
+    processes: int = parameter(
+        1, "processes on this machine; torchrun starts those of several machines", at_least=1, at_most=1_024
+    )
+    deepspeed_config: Path | None = parameter(
+        None, "JSON file with keys that replace our DeepSpeed configuration", Path
+    )
+    kernels: bool = parameter(True, "on a CPU: let a plugin's compiled kernels compute")
+    checkpoint_steps: int = parameter(1000, "steps between checkpoints", at_least=1, at_most=10**12)
+    keep_checkpoints: int = parameter(2, "number of checkpoints to keep", at_least=1, at_most=10**6)
+    evaluate_steps: int = parameter(1000, "steps between evaluations on --held-out", at_least=1, at_most=10**12)
+    held_out_instances: int = parameter(256, "sequences of an evaluation", at_least=1, at_most=10**8)
+    log_steps: int = parameter(10, "steps between lines of the log", at_least=1, at_most=10**12)
+    export_at: tuple[int, ...] = parameter((), "also keep the models of these steps", int, separator=",")
 
     @cached_property
     def corpus_texts(self) -> Corpus:
@@ -56,8 +87,14 @@ class Request:
         return self._texts(self.held_out) if self.held_out else None
 
     def _texts(self, references: Sequence[str]) -> Corpus:
-        texts = self.texts
-        return Corpus.named(references, blank_lines=texts.blank_lines, passages_only=texts.passages_only)
+        from benchrunner_bert.pretraining.corpus.corpus import Corpus
+
+        return Corpus.named(references, blank_lines=self.blank_lines, passages_only=self.passages_only)
+
+    @cached_property
+    def deepspeed_options(self) -> dict[str, Any]:
+        """Keys that replace those of our configuration for DeepSpeed."""
+        return {} if self.deepspeed_config is None else read_json_object(self.deepspeed_config)
 
     @property
     def tokens_folder(self) -> Path:
@@ -65,17 +102,12 @@ class Request:
         return self.tokens or self.out / "tokens"
 
     @property
-    def held_out_folder(self) -> Path:
-        """Folder of the held-out texts as tokens."""
-        return self.out / "held-out"
-
-    @property
     def model_folder(self) -> Path:
         """Folder of the finished model."""
         return self.out / "model"
 
     def export_folder(self, step: int) -> Path:
-        """Give the folder of the model after a step of `plan.export_at`."""
+        """Give the folder of the model after a step of `export_at`."""
         return self.out / "exports" / f"step-{step}"
 
     @property
@@ -83,30 +115,17 @@ class Request:
         """Name of the finished model, without the prefix of pre-trained models."""
         return self.name or self.out.resolve().name
 
+    @property
+    def names(self) -> Path:
+        """Folder that holds the names of pre-trained models."""
+        return Workspace.from_environment(runs=self.runs).runs
 
-def decisive_facts(request: Request, corpus: Sequence[SourceFacts]) -> dict[str, Any]:
-    """Give everything in a request that decides the result, with the hashes of its texts."""
-    held_out = request.held_out_texts
-    vocabulary = request.vocabulary
-    return {
-        "settings": request.settings.decisive(),
-        "size": request.size,
-        "blank_lines": request.texts.blank_lines,
-        "vocabulary": request.texts.vocabulary_size if vocabulary is None else _hash(vocabulary),
-        "lowercase": request.texts.lowercase,
-        "overrides": decisive(request.deepspeed_options),
-        "corpus": text_hashes(corpus),
-        "held_out": [] if held_out is None else text_hashes(held_out.facts),
-    }
+    def unread_documents(self, store: TokenStore) -> int:
+        """Count the documents that the input cannot read: pairs need two sentences of a document."""
+        return store.lone_sentences if INPUTS[self.settings.input].pairs else 0
 
-
-def text_hashes(sources: Sequence[SourceFacts]) -> list[list[str]]:
-    """Give the name and the content's hash of each text, and say if only its passages are read."""
-    return [
-        [source.name, *(["passages only"] if source.passages_only else []), source.sha256 or source.revision]
-        for source in sources
-    ]
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    def tell(self, text: str, *, also_quiet: bool = False) -> None:
+        """Print a line of progress in the first process of the run, and go on where the terminal is gone."""
+        if (also_quiet or not self.quiet) and not int(os.environ.get("RANK") or 0):
+            with contextlib.suppress(OSError):
+                print_note(f"  {text}")

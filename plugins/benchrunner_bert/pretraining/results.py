@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import final
+from collections.abc import Mapping
 
-from benchrunner import RequestError
+from benchrunner import RequestError, print_line
 from benchrunner.engine import seals, step_log
 from benchrunner_bert.pretrained import register
 from benchrunner_bert.pretraining import architectures
-from benchrunner_bert.pretraining.continuation import check_same
+from benchrunner_bert.pretraining.continuation import check_same, decisive_facts
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import CARD_FILES, export
-from benchrunner_bert.pretraining.request import Request, decisive_facts
+from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 FINISHED = "finished.json"
@@ -33,30 +31,16 @@ def is_finished(request: Request) -> bool:
         return False
     checksums = facts.pop("models")
     check_same(facts, decisive_facts(request, request.corpus_texts.facts), path)
-    missing = [step for step in request.plan.export_at if not request.export_folder(step).exists()]
+    missing = [str(step) for step in request.export_at if not request.export_folder(step).exists()]
     if missing:
-        steps = ", ".join(map(str, missing))
-        raise RequestError(f"{request.out} was finished without a model of step {steps}: choose another --out.")
-    for folder, files in checksums.items():
-        if folder == _relative(request, request.model_folder) or (request.out / folder).exists():
-            seals.check_files(request.out / folder, files, remedy)
+        raise RequestError(
+            f"{request.out} was finished without a model of step {', '.join(missing)}: choose another --out."
+        )
+    for name, files in checksums.items():
+        folder = request.out / name
+        if folder == request.model_folder or folder.exists():
+            seals.check_files(folder, files, remedy)
     return True
-
-
-def _relative(request: Request, folder: Path) -> str:
-    return folder.relative_to(request.out).as_posix()
-
-
-def _checksums(request: Request) -> dict[str, dict[str, str]]:
-    """Give the checksums of the files of all models of a run, by folder, without the cards: their readers edit them."""
-    folders = [request.model_folder]
-    folders += [request.export_folder(step) for step in request.plan.export_at]
-    checksums: dict[str, dict[str, str]] = {}
-    for folder in folders:
-        if folder.exists():
-            files = seals.folder_checksums(folder)
-            checksums[_relative(request, folder)] = {name: files[name] for name in files if name not in CARD_FILES}
-    return checksums
 
 
 def register_model(request: Request) -> None:
@@ -64,60 +48,55 @@ def register_model(request: Request) -> None:
     architecture, _ = architectures.of_size(request.size)
     training = f"{request.settings.objective}, {request.settings.steps:,} steps"
     about = f"pre-trained here: {architecture.about(request.model_folder / 'config.json', training)}"
-    register(request.model_name, request.model_folder, about, request.runs)
+    register(request.model_name, request.model_folder, about, request.names)
 
 
-def export_models(request: Request, model: TrainedModel, step: int, card: Card) -> None:
-    """Write the model of a step: a model on the way, the finished model, or both."""
-    if step in request.plan.export_at:
-        export(model, request.export_folder(step), card)
-    if step == request.settings.steps:
-        export(model, request.model_folder, card)
-        register_model(request)
-        facts = decisive_facts(request, card.corpus.sources)
-        seals.write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
-
-
-@final
-@dataclass(frozen=True)
-class Learned:
-    """The loss of a pre-training at its end, beside that of guessing tokens by their frequency."""
-
-    loss: float
-    """Mean loss of a predicted token over the last tenth of the log."""
-    guessing: float
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether the model is hardly better than guessing."""
-        return self.loss > _ALIKE * self.guessing
-
-    @property
-    def text(self) -> str:
-        """A line for the user."""
-        losses = f"loss of a predicted token {self.loss:.4g}, of guessing tokens by their frequency {self.guessing:.4g}"
-        if not self.is_nothing:
-            return losses
-        return (
-            f"{losses}: the model learnt nothing beyond frequencies. Train for more steps, on more text, or with "
-            "another learning rate."
-        )
-
-
-def learned(request: Request, store: TokenStore) -> Learned | None:
-    """Compare the end of a run's log with guessing; None where the log has no losses."""
-    losses = [line["mlm_loss"] for line in step_log.read(request.out / "log.jsonl") if "mlm_loss" in line]
-    if not losses:
-        return None
-    count = max(1, len(losses) // 10)
-    return Learned(sum(losses[-count:]) / count, unigram_loss(store, request.settings))
-
-
-def last_figures(log: Path) -> dict[str, float]:
-    """Give the last loss, accuracy and perplexity of each kind in a log."""
+def export_models(
+    request: Request, store: TokenStore, model: TrainedModel, computed: Mapping[str, str], step: int
+) -> None:
+    """Write the model of a step: a model on the way, the finished model, or both. `computed` says how it was made."""
+    log = step_log.read(request.out / "log.jsonl")
     figures: dict[str, float] = {}
-    for line in step_log.read(log):
+    for line in log:
         for name, value in line.items():
             if name.endswith(("loss", "accuracy", "perplexity")):
                 figures[name.replace("_", " ")] = value
-    return figures
+    guessing = unigram_loss(store, request.settings)
+    figures["loss of guessing tokens by frequency"] = guessing
+    card = Card(request, store.manifest, step, figures, computed, request.unread_documents(store))
+    if step in request.export_at:
+        export(model, request.export_folder(step), card)
+    if step < request.settings.steps:
+        return
+    export(model, request.model_folder, card)
+    register_model(request)
+    facts = decisive_facts(request, store.manifest.sources)
+    seals.write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
+    losses = [line["mlm_loss"] for line in log if "mlm_loss" in line]
+    if losses:
+        last = losses[-max(1, len(losses) // 10) :]
+        text, is_nothing = outcome(sum(last) / len(last), guessing)
+        request.tell(text, also_quiet=is_nothing)
+    print_line(f"{request.model_folder}: a backbone for --backbone")
+
+
+def _checksums(request: Request) -> dict[str, dict[str, str]]:
+    """Give the checksums of the files of all models of a run, by folder, without the cards: their readers edit them."""
+    checksums: dict[str, dict[str, str]] = {}
+    for folder in (request.model_folder, *map(request.export_folder, request.export_at)):
+        if folder.exists():
+            files = seals.folder_checksums(folder)
+            name = folder.relative_to(request.out).as_posix()
+            checksums[name] = {file: files[file] for file in files if file not in CARD_FILES}
+    return checksums
+
+
+def outcome(loss: float, guessing: float) -> tuple[str, bool]:
+    """Compare the loss of a predicted token with that of guessing by frequency: in words, and whether it is alike."""
+    text = f"loss of a predicted token {loss:.4g}, of guessing tokens by their frequency {guessing:.4g}"
+    if loss <= _ALIKE * guessing:
+        return text, False
+    return (
+        f"{text}: the model learnt nothing beyond frequencies. Train for more steps, on more text, or with another "
+        "learning rate."
+    ), True

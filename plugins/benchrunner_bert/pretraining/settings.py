@@ -1,4 +1,4 @@
-"""Settings of a pre-training, and the plan of its checkpoints, logs and evaluations.
+"""Settings of a pre-training: what decides its result, and how it is computed.
 
 The defaults are the paper's (Devlin et al. 2019, A.2) and those of its released code.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +23,8 @@ TO_COME = ("steps", "long_length", "long_share", "warmup", "schedule", "cooldown
 
 def _as_for_fits(name: str) -> Any:
     """Declare a setting as the field of recipes of this name is declared."""
-    for field in dataclasses.fields(Recipe):
-        if field.name == name:
-            return parameter(field.default, **{**field.metadata, "read_by": ""})
-    raise AttributeError(f"Recipe.{name}")
+    fields = {field.name: field for field in dataclasses.fields(Recipe)}
+    return parameter(fields[name].default, **{**fields[name].metadata, "read_by": ""})
 
 
 @dataclass(frozen=True)
@@ -165,58 +162,14 @@ class Settings(Declared):
             final_share=self.final_share,
         )
 
-    def took(self, steps: int, before: Mapping[str, Any]) -> bool:
-        """Whether the first `steps` steps of these settings are those of the values `before` of `TO_COME`."""
-        earlier = dataclasses.replace(self, **before)
-        for step in range(steps):
-            if self.lr_at(step) != earlier.lr_at(step) or self.length_at(step) != earlier.length_at(step):
-                return False
-        return True
-
     def decisive(self) -> dict[str, Any]:
         """Give the settings that decide the result: a run continues only with the same ones."""
         return {name: value for name, value in dataclasses.asdict(self).items() if name not in COMPUTING}
 
-
-@dataclass(frozen=True)
-class Texts(Declared):
-    """How texts are read and become tokens."""
-
-    blank_lines: int = parameter(
-        1, "blank lines in a row that end a document of a text file; 0: one document per file", at_least=0
-    )
-    passages_only: bool | None = parameter(
-        None,
-        "read only text passages of extracted Wikipedia, no headings and lists; by default of the hub's Wikipedia",
-        bool,
-    )
-    vocabulary_size: int = parameter(
-        30_522, "pieces of a vocabulary that is learned", at_least=1, at_most=5 * 10**6, option="vocab_size"
-    )
-    """The largest is five times that of known models (XLM-V's), and 1 GB of memory."""
-    lowercase: bool | None = parameter(
-        None,
-        "read capital letters as small ones; by default unless a given vocabulary has some",
-        bool,
-    )
-
-
-@dataclass(frozen=True)
-class Plan(Declared):
-    """When the training loop does more than training steps. Nothing here changes the weights."""
-
-    checkpoint_steps: int = parameter(1000, "steps between checkpoints", at_least=1, at_most=10**12)
-    keep: int = parameter(2, "number of checkpoints to keep", at_least=1, at_most=10**6, option="keep_checkpoints")
-    evaluate_steps: int = parameter(1000, "steps between evaluations on --held-out", at_least=1, at_most=10**12)
-    held_out_instances: int = parameter(256, "sequences of an evaluation", at_least=1, at_most=10**8)
-    log_steps: int = parameter(10, "steps between lines of the log", at_least=1, at_most=10**12)
-    export_at: tuple[int, ...] = parameter((), "also keep the models of these steps", int, separator=",")
-
-
-def check_shared(batch_size: int, processes: int) -> None:
-    """Raise a `RequestError` if a process would have nothing to do."""
-    if batch_size < processes:
-        raise RequestError(
-            f"A batch of {batch_size} sequences cannot be shared by {processes} processes: use fewer processes or a "
-            "larger batch."
-        )
+    def check_shared(self, processes: int) -> None:
+        """Raise a `RequestError` if a process would have nothing to do."""
+        if self.batch_size < processes:
+            raise RequestError(
+                f"A batch of {self.batch_size} sequences cannot be shared by {processes} processes: use fewer "
+                "processes or a larger batch."
+            )

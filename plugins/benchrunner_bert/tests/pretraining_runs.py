@@ -17,7 +17,7 @@ from typing import Any
 
 import forked
 from benchrunner.command_line.main import main
-from benchrunner_bert.pretraining.deepspeed import launch
+from benchrunner_bert.pretraining.deepspeed.processes import free_port
 
 QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]
 QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100", "--held-out-instances", "8"]
@@ -146,7 +146,7 @@ def killed_at(asked: list[str], folder: Path, step: int, number: int = signal.SI
 def samples(folder: Path, *names: str, processes: int = 1) -> Path:
     """Let so many processes write the samples of `zero_samples.py` that are named."""
     common = {**environment(), "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1"}
-    common |= {"MASTER_PORT": str(launch.free_port()), "DS_ACCELERATOR": "cpu"}
+    common |= {"MASTER_PORT": str(free_port()), "DS_ACCELERATOR": "cpu"}
     program = [str(Path(__file__).with_name("zero_samples.py")), str(folder), *names]
     imports = [*ZERO, "transformers.models.bert.modeling_bert", "pytest"]
     ranks = [

@@ -27,6 +27,7 @@ from benchrunner_bert.pretraining.corpus.manifest import Manifest, SourceFacts
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
 from benchrunner_bert.pretraining.objectives import OBJECTIVES
+from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Settings as PretrainingSettings
 from benchrunner_kit.testing import check_backbone
 
@@ -45,15 +46,15 @@ def corpus(*sources: SourceFacts) -> Manifest:
 
 
 NOVELS = corpus(SourceFacts("Emma_1815", 902_341, "ab" * 32), SourceFacts("hub:novels", revision="cd" * 20))
-CARD = Card(
-    name="bert/novels",
-    corpus=NOVELS,
+REQUEST = Request(
+    size="2/128",
+    corpus=(),
+    out=Path("out"),
     settings=PretrainingSettings(steps=1000, seed=3, precision="bf16"),
-    step=1000,
-    losses={"held-out perplexity": 12.3456, "NSP accuracy": 0.75},
+    name="bert/novels",
     command="benchrunner pretrain 2/128 --corpus novels_*/ --out DIR",
-    versions={"torch": "2.13.0", "benchrunner": "0.1.0"},
 )
+CARD = Card(REQUEST, NOVELS, 1000, {"held-out perplexity": 12.3456, "NSP accuracy": 0.75}, {}, 0)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

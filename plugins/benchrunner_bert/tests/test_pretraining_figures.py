@@ -18,10 +18,9 @@ from benchrunner.engine import Dropout
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.settings import Settings
-from benchrunner_bert.pretraining.training import flops
-from benchrunner_bert.pretraining.training.flops import measured_peak
-from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
-from benchrunner_bert.pretraining.training.log_window import LogWindow
+from benchrunner_bert.pretraining.training import log_window
+from benchrunner_bert.pretraining.training.held_out import held_out_figures, summed
+from benchrunner_bert.pretraining.training.log_window import LogWindow, measured_peak
 from benchrunner_bert.pretraining.training.sums import Sums
 
 CONFIG = Configuration.of_size("2/128", 1000)
@@ -86,25 +85,25 @@ def test_losses_include_steps_before_a_restart_and_rates_do_not(clock: list[floa
 def test_held_out_figures_are_those_of_all_batches_together() -> None:
     whole = model("mlm+nsp")
     given = batch(whole)
-    figures, sums = HeldOut.of(summed(whole, micro_batches(given))), whole(given)
-    assert figures.mlm_loss == pytest.approx(sums.mlm_loss.item() / len(given.labels), rel=1e-5)
-    assert figures.perplexity == pytest.approx(math.exp(figures.mlm_loss))
-    assert (figures.tokens, figures.pairs) == (len(given.labels), 7)
-    assert figures.nsp_accuracy == sums.nsp_correct.item() / 7
-    assert figures.mlm_accuracy == sums.mlm_correct.item() / len(given.labels)
+    figures, sums = held_out_figures(summed(whole, micro_batches(given))), whole(given)
+    assert figures["mlm_loss"] == pytest.approx(sums.mlm_loss.item() / len(given.labels), rel=1e-5)
+    assert figures["perplexity"] == pytest.approx(math.exp(figures["mlm_loss"]))
+    assert (figures["tokens"], figures["pairs"]) == (len(given.labels), 7)
+    assert figures["nsp_accuracy"] == sums.nsp_correct.item() / 7
+    assert figures["mlm_accuracy"] == sums.mlm_correct.item() / len(given.labels)
     assert all(parameter.grad is None for parameter in whole.parameters())
 
 
 def test_sums_are_divided_by_their_own_counts() -> None:
     values = (math.log(4) * 8, 8, 2, 1.0, 4, 3)
-    figures = HeldOut.of(Sums(*(torch.tensor(float(value)) for value in values)))
-    assert figures.perplexity == pytest.approx(4)
-    assert (figures.mlm_accuracy, figures.nsp_loss, figures.nsp_accuracy) == (0.25, 0.25, 0.75)
+    figures = held_out_figures(Sums(*(torch.tensor(float(value)) for value in values)))
+    assert figures["perplexity"] == pytest.approx(4)
+    assert (figures["mlm_accuracy"], figures["nsp_loss"], figures["nsp_accuracy"]) == (0.25, 0.25, 0.75)
 
 
 def test_no_batches_have_no_figures() -> None:
     with pytest.raises(Undefined, match="No held-out token was predicted"):
-        HeldOut.of(summed(model("mlm"), []))
+        held_out_figures(summed(model("mlm"), []))
 
 
 def test_sums_over_batches_do_not_round() -> None:
@@ -159,6 +158,6 @@ def test_step_flops_of_base_are_six_per_weight_and_token() -> None:
 def test_the_peak_is_that_of_different_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU multiplies equal numbers, such as ones, faster than any training's."""
     factors = list[torch.Tensor]()
-    monkeypatch.setattr(flops, "_seconds", lambda left, right: factors.extend((left, right)) or 1.0)
+    monkeypatch.setattr(log_window, "_seconds", lambda left, right: factors.extend((left, right)) or 1.0)
     measured_peak(torch.device("cpu"), torch.bfloat16, repeats=1)
     assert all(factor.dtype == torch.bfloat16 and len(factor.unique()) > 1000 for factor in factors)

@@ -12,7 +12,7 @@ from benchrunner_bert.pretraining.corpus import store_writer, unigram
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sources import TextFile
 from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
-from benchrunner_bert.pretraining.results import Learned
+from benchrunner_bert.pretraining.results import outcome
 from benchrunner_bert.pretraining.settings import Settings
 
 pytestmark = needs_deepspeed
@@ -32,6 +32,6 @@ def test_guessing_loses_the_entropy_of_the_tokens(tmp_path: Path, monkeypatch: p
 
 
 def test_a_model_hardly_better_than_guessing_learnt_nothing() -> None:
-    assert Learned(6.0, 6.0).is_nothing and Learned(5.97, 6.0).is_nothing and not Learned(5.9, 6.0).is_nothing
-    assert "6, of guessing tokens by their frequency 6: the model learnt nothing" in Learned(6.0, 6.0).text
-    assert "learnt nothing" not in Learned(2.0, 6.0).text
+    assert outcome(6.0, 6.0)[1] and outcome(5.97, 6.0)[1] and not outcome(5.9, 6.0)[1]
+    assert "6, of guessing tokens by their frequency 6: the model learnt nothing" in outcome(6.0, 6.0)[0]
+    assert "learnt nothing" not in outcome(2.0, 6.0)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,6 @@ from pretraining_runs import run, words
 
 from benchrunner.command_line.main import main
 from benchrunner_bert.pretraining import command
-from benchrunner_bert.pretraining.corpus.store_writer import Progress
-from benchrunner_bert.pretraining.options import request_of
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Settings
 
@@ -22,7 +21,7 @@ def requested(*words: str, size: str = "tiny") -> Request:
     parser = argparse.ArgumentParser()
     command.add_options(parser.add_subparsers().add_parser("pretrain"))
     asked = ["pretrain", size, "--corpus", "texts", "--out", "out", *words]
-    return request_of(parser.parse_args(asked, argparse.Namespace(words=asked)))
+    return command.request_of(parser.parse_args(asked, argparse.Namespace(words=asked)))
 
 
 @pytest.mark.parametrize(
@@ -43,9 +42,10 @@ def test_a_gpt_like_model_has_its_own_objective_and_input() -> None:
 
 
 def test_names_of_sources_are_escaped_in_the_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    printer = command._ProgressPrinter(quiet=False)
-    printer.prepared(Progress("\x1b]0;title\x07.txt", 50, 100, 7))
-    assert capsys.readouterr().err == "  tokens: 50%, 7 so far (\\x1b]0;title\\x07.txt)\n"
+    asked = requested()
+    asked.tell("tokens: 7 so far (\x1b]0;title\x07.txt)")
+    dataclasses.replace(asked, quiet=True).tell("nothing")
+    assert capsys.readouterr().err == "  tokens: 7 so far (\\x1b]0;title\\x07.txt)\n"
 
 
 def estimate(capsys: pytest.CaptureFixture[str], folder: Path, *options: str) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_more_processes_than_gpus_are_refused(
         ("[1]", "mine.json"),
         ('{"train_batch_size": 999}', "--batch-size says how many"),
         ('{"optimizer": {"type": "Adam"}}', "the optimizer is the paper's"),
-        ('{"gradient_cliping": 1}', "Did you mean gradient_clipping?"),
+        ('{"gradient_cliping": 1}', "Did you mean gradient_clipping or"),
     ],
 )
 def test_a_configuration_that_cannot_be_followed_is_refused(
@@ -94,6 +94,7 @@ def test_what_deepspeed_does_not_take_is_told_with_the_keys(tmp_path: Path) -> N
         ("1/32/2", ("--offload",), "stages 1 to 3"),
         ("1/32/2", ("--input", "document"), "The objective mlm+nsp predicts whether"),
         ("1/32/2", ("--vocab-size", "1000000000"), "--vocab-size must be"),
+        ("1/32/2", ("--vocab-size", "99"), "--vocab-size must be a whole number from 100"),
         ("1/32/2", ("--objective", "ltr+rtl"), "A BERT does not learn the objective ltr+rtl"),
         ("2/128/3", (), "L/H/A"),
         ("a/b", (), "L/H/A"),
@@ -163,7 +164,7 @@ def test_of_several_texts_the_one_that_changed_is_named() -> None:
 
 def test_a_file_where_the_run_should_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "out", "mine")
-    assert "a run is kept in a folder" in refused(words(tmp_path, "out"), capsys)
+    assert "this is a file; name a folder" in refused(words(tmp_path, "out"), capsys)
     assert (tmp_path / "out").read_text(encoding="utf-8") == "mine"
 
 

@@ -26,7 +26,7 @@ from benchrunner_bert.pretraining.corpus import sentences, store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan, SourceFacts, begun_manifest, read_manifest
 from benchrunner_bert.pretraining.corpus.sources import Source, TextFile
-from benchrunner_bert.pretraining.corpus.store_writer import Progress, write
+from benchrunner_bert.pretraining.corpus.store_writer import write
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
@@ -110,8 +110,8 @@ def test_the_manifest_counts_what_was_unusual(tmp_path: Path) -> None:
 def test_a_finished_store_is_not_written_again(tmp_path: Path) -> None:
     write(tmp_path / "store", corpus(tmp_path / "in"), WORDS)
     before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "store").glob("*.*")}
-    said = list[Progress]()
-    write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, report=said.append)
+    said = list[str]()
+    write(tmp_path / "store", corpus(tmp_path / "in"), WORDS, tell=said.append)
     assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "store").glob("*.*")} == before
     assert said == []
 
@@ -131,7 +131,7 @@ def wait():
     print("now", flush=True)
     time.sleep(600)
 
-def report(progress):
+def report(text):
     if moment == "reading" and len(keeping) == 3:
         wait()
 
@@ -144,7 +144,7 @@ def write_sealed(path, manifest):
     kept(path, manifest)
 
 store_writer.seals.write_sealed = write_sealed
-store_writer.write(folder, Corpus.named([text]), Vocabulary.read(words), kept_every=40, report=report)
+store_writer.write(folder, Corpus.named([text]), Vocabulary.read(words), kept_every=40, tell=report)
 """
 
 

@@ -58,8 +58,6 @@ class Corpus:
         `passages_only` leaves out headings and list lines of extracted Wikipedia; None does so for the Wikipedia of the
         hub alone.
         """
-        if blank_lines < 0:
-            raise RequestError(f"blank_lines counts lines: 0 or more, not {blank_lines}.")
         sources = tuple(
             source for reference in references for source in _sources(reference, blank_lines, passages_only)
         )

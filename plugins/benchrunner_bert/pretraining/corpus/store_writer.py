@@ -50,29 +50,18 @@ _CHUNK = 1 << 20
 """Characters that are split and encoded at once; paragraphs stay whole."""
 
 
-@final
-@dataclass(frozen=True)
-class Progress:
-    """How much of the corpus a writer has read."""
-
-    source: str
-    """Name of the current source."""
-    characters: int
-    """Characters read in this call. Their ratio to `size` is the part that is done."""
-    size: int
-    """Size of all files in bytes; 0 where only the hub knows it."""
-    tokens: int
-
-
 def write(
     folder: Path,
     corpus: Corpus,
     vocabulary: Vocabulary,
     *,
     kept_every: int = KEPT_EVERY,
-    report: Callable[[Progress], None] = lambda progress: None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> TokenStore:
-    """Write the token store of a corpus, or finish an unfinished store, or open and verify a finished store."""
+    """Write the token store of a corpus, or finish an unfinished store, or open and verify a finished store.
+
+    `tell` receives lines of progress.
+    """
     tokenizer = vocabulary.tokenizer()
     plan = Plan(corpus.facts, tokenizer.fingerprint, vocabulary.size, vocabulary.lowercase, corpus.blank_lines)
     with writing(folder), ExitStack() as opened:
@@ -87,7 +76,7 @@ def write(
             for name in FILES:
                 file = opened.enter_context((folder / name).open("a+b"))
                 files[name] = _GrowingFile(file, known.get(name, FileFacts(name)))
-            _Writer(folder, files, tokenizer, kept_every, report).write(corpus.sources, begun, vocabulary)
+            _Writer(folder, files, tokenizer, kept_every, tell).write(corpus.sources, begun, vocabulary)
     store = TokenStore.open(folder)
     if begun.complete:  # the files of a new store were checked while they were written
         store.verify()
@@ -130,8 +119,9 @@ class _Writer:
     files: Mapping[str, _GrowingFile]
     tokenizer: BertTokenizer
     kept_every: int
-    report: Callable[[Progress], None]
+    tell: Callable[[str], None]
     characters: int = 0
+    """Characters read in this call."""
 
     def write(self, sources: Sequence[Source], manifest: Manifest, vocabulary: Vocabulary) -> None:
         """Write what is missing, up to the complete store."""
@@ -144,7 +134,9 @@ class _Writer:
         for lines, place in self._chunks(sources, manifest.next):
             manifest = replace(self._with(lines, manifest), next=place)
             name = sources[min(place.source, len(sources) - 1)].name
-            self.report(Progress(name, self.characters, manifest.plan.size, manifest.tokens))
+            size = manifest.plan.size  # 0 where only the hub knows it
+            share = f"{min(1.0, self.characters / size):.0%}, " if size else ""
+            self.tell(f"tokens: {share}{manifest.tokens:,} so far ({name})")
             if manifest.tokens - kept >= self.kept_every:
                 manifest = self._kept(manifest)
                 kept = manifest.tokens

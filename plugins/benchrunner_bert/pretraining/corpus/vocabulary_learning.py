@@ -9,15 +9,13 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from benchrunner import DataError, RequestError
+from benchrunner import DataError
 from benchrunner.engine import write_atomically
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.tokenizer import SPECIAL
 
 CHARACTERS = 1000
 """Most characters that have pieces of their own. Words with a rarer character become [UNK]."""
-SMALLEST = 100
-"""Fewest pieces of a vocabulary: fewer cannot spell English."""
 _LONGEST = 1000
 """Characters of a word from which on it is cut: the trainer's time grows with the square of a word's length, and
 WordPiece reads words of over 100 characters as [UNK]."""
@@ -28,8 +26,6 @@ def learn_vocabulary(
     paragraphs: Callable[[], Iterable[str]], path: Path, *, size: int, lowercase: bool = True
 ) -> Vocabulary:
     """Learn `size` pieces and write them as vocab.txt. `paragraphs` gives the whole corpus and is called twice."""
-    if size < SMALLEST:
-        raise RequestError(f"A vocabulary of {size} pieces spells no text: ask for at least {SMALLEST}.")
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from benchrunner import RequestError
+from benchrunner import RequestError, UnknownName
 from benchrunner_bert.pretraining.settings import Settings
 
 DECISIVE = (
@@ -55,9 +54,7 @@ def check_keys(options: Mapping[str, Any]) -> None:
         if name in OPTIONS:
             raise RequestError(f"--deepspeed-config cannot replace {name}: {OPTIONS[name]}.")
         if name not in known:
-            close = difflib.get_close_matches(name, known)
-            hint = f"Did you mean {close[0]}?" if close else f"It may have: {', '.join(sorted(known))}."
-            raise RequestError(f"--deepspeed-config: '{name}' is no key that can be replaced. {hint}")
+            raise UnknownName("key", name, known, where="that --deepspeed-config can replace")
 
 
 def decisive(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -150,14 +150,10 @@ class Engine:
         torch.distributed.all_reduce(bounds, op=torch.distributed.ReduceOp.MIN)
         return int(bounds[0]) == -int(bounds[1])
 
-    def wait(self) -> None:
-        """Wait until all processes have called this."""
-        torch.distributed.barrier(device_ids=None if self.device.type == "cpu" else [self.device.index])
-
     def close(self) -> None:
-        """Disconnect from the other processes."""
+        """Disconnect from the other processes, as soon as all of them call this."""
         if torch.distributed.is_initialized():
-            self.wait()
+            torch.distributed.barrier(device_ids=None if self.device.type == "cpu" else [self.device.index])
             torch.distributed.destroy_process_group()
 
     # The methods below know how DeepSpeed stores weights: whole at stage 0, in flat partitions from stage 1 on.

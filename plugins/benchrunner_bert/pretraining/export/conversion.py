@@ -88,7 +88,7 @@ def _published(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     bare = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
     left_out = set(_CONSTANTS)
     for copy, shared in _COPIES.items():
-        if _are_equal(bare.get(copy), bare.get(shared)):
+        if copy in bare and shared in bare and torch.equal(bare[copy], bare[shared]):
             left_out.add(copy)
     return {name: tensor for name, tensor in tensors.items() if name.removeprefix("bert.") not in left_out}
 
@@ -98,10 +98,6 @@ def _shared_prefix(names: Collection[str]) -> str | None:
         if all(name.startswith(prefix) for name in names):
             return prefix
     return None
-
-
-def _are_equal(left: torch.Tensor | None, right: torch.Tensor | None) -> bool:
-    return left is not None and right is not None and torch.equal(left, right)
 
 
 def _check(folder: Path, tensors: Mapping[str, torch.Tensor], bert: Bert, config: Path) -> None:

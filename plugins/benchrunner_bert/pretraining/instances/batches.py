@@ -22,14 +22,6 @@ class Packed:
     targets: Mapping[str, np.ndarray]
     """The fields of a `PretrainingBatch` that are not `flat`."""
 
-    @property
-    def tokens_to_predict(self) -> int:
-        return len(self.targets["labels"])
-
-    @property
-    def next_sentences_to_predict(self) -> int:
-        return int((self.targets["is_next"] >= 0).sum())
-
     def on(
         self, device: torch.device, *, dropout: Dropout | None = None, multiple: int = 1, kernels: Any = None
     ) -> PretrainingBatch:

@@ -41,19 +41,16 @@ class Saved:
 
     def restore(self, engine: Engine) -> None:
         """Restore the state in every process's engine; raise an error that names the file if one is damaged."""
-        seals.check_files(self.folder, self.files, remedy(self.folder))
-        engine.restore(self.tensors())
-
-    def tensors(self) -> dict[str, torch.Tensor]:
-        """Read the whole state."""
         from safetensors.torch import load_file
 
+        seals.check_files(self.folder, self.files, remedy(self.folder))
         try:
-            return load_file(self.folder / STATE)
+            tensors = load_file(self.folder / STATE)
         except Exception as error:  # a file that is cut or damaged raises many kinds
             raise CheckpointError(
                 f"{self.folder / STATE}: cannot be read ({first_line(error)}). {remedy(self.folder)}"
             ) from None
+        engine.restore(tensors)
 
 
 class Checkpoints:
@@ -91,6 +88,12 @@ class Checkpoints:
             for part in folder.glob(".*.part"):
                 shutil.rmtree(part) if part.is_dir() else part.unlink()
         self._remove_old()
+
+    @property
+    def last_step(self) -> int:
+        """Step of the newest checkpoint; 0 if there is none."""
+        names = [folder.name.removeprefix("step-") for folder in self._folders()]
+        return max((int(name) for name in names if name.isdigit()), default=0)
 
     def last(self) -> Saved | None:
         """Find the newest checkpoint."""

@@ -45,6 +45,7 @@ class ElmoPretrainingModel(TrainedModel):
     Only the clipping of the gradient's norm is common to the two.
     """
 
+    tag = "elmo"
     has_positions = False
 
     def __init__(self, elmo: Elmo, objective: Objective) -> None:
@@ -104,10 +105,6 @@ class ElmoPretrainingModel(TrainedModel):
     def size(self) -> str:
         cells = f", {self.config.cells} cells" if self.config.cells > self.config.width else ""
         return f"{self.config.layers} layers, {self.config.width} wide in each direction{cells}"
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        return ("benchrunner", "elmo")
 
     def introduction(self) -> Iterator[str]:
         yield f"An ELMo of {self.size}, pre-trained by benchrunner on"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import torch
 
@@ -16,43 +15,24 @@ _LARGEST_EXPONENT = 709.0
 """e to this power still is a finite double."""
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """The figures of a pass over held-out instances."""
+def held_out_figures(sums: Sums) -> dict[str, float]:
+    """Give the figures of a pass over held-out instances from the sums over all batches and all processes.
 
-    mlm_loss: float
-    """Mean over all predicted tokens, in nats."""
-    perplexity: float
-    """exp(mlm_loss): over masked tokens as in Table 6, or over all tokens with the objectives `ltr` and `rtl`."""
-    mlm_accuracy: float
-    nsp_loss: float | None
-    """None where the objective has no next sentences."""
-    nsp_accuracy: float | None
-    """None where the objective has no next sentences."""
-    tokens: int
-    """Number of predicted tokens."""
-    pairs: int | None
-    """Number of predicted next sentences."""
-
-    @classmethod
-    def of(cls, sums: Sums) -> HeldOut:
-        """Compute the figures from the sums over all batches and all processes."""
-        loss, count, correct, nsp_loss, pairs, nsp_correct = (value.item() for value in sums)
-        if not count:
-            raise Undefined(
-                "No held-out token was predicted: the vocabulary knows no word of the sequences that were made of the "
-                "held-out text. Give more text with --held-out, and another --out: these texts are those of the run."
-            )
-        mean = loss / count
-        return cls(
-            mlm_loss=mean,
-            perplexity=math.inf if mean > _LARGEST_EXPONENT else math.exp(mean),
-            mlm_accuracy=correct / count,
-            nsp_loss=nsp_loss / pairs if pairs else None,
-            nsp_accuracy=nsp_correct / pairs if pairs else None,
-            tokens=int(count),
-            pairs=int(pairs) if pairs else None,
+    The perplexity is exp(mlm_loss): over masked tokens as in Table 6, or over all tokens with the objectives `ltr` and
+    `rtl`.
+    """
+    if not sums.mlm_count:
+        raise Undefined(
+            "No held-out token was predicted: the vocabulary knows no word of the sequences that were made of the "
+            "held-out text. Give more text with --held-out, and another --out: these texts are those of the run."
         )
+    means = sums.means()
+    loss = means.pop("mlm_loss")
+    perplexity = math.inf if loss > _LARGEST_EXPONENT else math.exp(loss)
+    figures = {"mlm_loss": loss, "perplexity": perplexity, **means, "tokens": int(sums.mlm_count)}
+    if sums.nsp_count:
+        figures["pairs"] = int(sums.nsp_count)
+    return figures
 
 
 def summed(model: Callable[[PretrainingBatch], Sums], batches: Iterable[PretrainingBatch]) -> Sums:

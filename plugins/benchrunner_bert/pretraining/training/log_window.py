@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from benchrunner_bert.pretraining.settings import Settings
-from benchrunner_bert.pretraining.training.flops import measured_peak, utilisation
 from benchrunner_bert.pretraining.training.sums import Sums
 
 if TYPE_CHECKING:
     from benchrunner_bert.pretraining.deepspeed.engine import Engine
     from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+
+_SHOWN = (
+    "loss",
+    "mlm_loss",
+    "mlm_accuracy",
+    "nsp_accuracy",
+    "sequences_per_second",
+    "tokens_per_second",
+    "utilisation",
+    "held_out_perplexity",
+    "held_out_nsp_accuracy",
+)
+"""Figures that a line of progress shows."""
+
+
+def progress(step: int, figures: Mapping[str, Any]) -> str:
+    """Give the line of progress for a line of the log."""
+    shown = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in figures.items() if name in _SHOWN]
+    if "seconds_left" in figures:
+        shown.append(f"about {figures['seconds_left'] / 60:.0f} min left")
+    return f"step {step}: {', '.join(shown)}"
 
 
 class LogWindow:
@@ -59,22 +80,18 @@ class LogWindow:
         settings = self._settings
         model = self._model
         seconds = time.monotonic() - self._began
-        loss, count, correct, nsp_loss, pairs, nsp_correct = self.pending
+        predicted = self._sums.mlm_count.item()
         lengths = np.concatenate(self._lengths)
         scale = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others' shares
         flops = scale * model.config.step_flops(lengths, 0, next_sentence=model.objective.next_sentence)
-        flops += model.config.step_flops(lengths[:0], int(count - self._earlier_tokens), next_sentence=False)
-        mlm_loss = loss / count
-        figures: dict[str, Any] = {"loss": mlm_loss, "mlm_loss": mlm_loss, "mlm_accuracy": correct / count}
-        if pairs:
-            figures["nsp_loss"] = nsp_loss / pairs
-            figures["nsp_accuracy"] = nsp_correct / pairs
-            figures["loss"] += figures["nsp_loss"]
+        flops += model.config.step_flops(lengths[:0], int(predicted - self._earlier_tokens), next_sentence=False)
+        means = self._sums.means()
+        figures: dict[str, Any] = {"loss": means["mlm_loss"] + means.get("nsp_loss", 0.0), **means}
         figures["lr"] = settings.lr_at(done - 1)
         figures["sequences_per_second"] = self._steps * settings.batch_size / seconds
         figures["tokens_per_second"] = scale * float(lengths.sum()) / seconds
         figures["flops_per_second"] = flops / seconds
-        figures["utilisation"] = utilisation(flops / self._world, seconds, self._peak)
+        figures["utilisation"] = flops / self._world / seconds / self._peak
         figures["seconds_left"] = seconds / self._steps * (settings.steps - done)
         self._sums = None
         self._earlier_tokens = 0.0
@@ -82,3 +99,22 @@ class LogWindow:
         self._steps = 0
         self._began = time.monotonic()
         return figures
+
+
+def measured_peak(device: torch.device, kind: torch.dtype, *, repeats: int = 5) -> float:
+    """Measure the operations per second of a large square product; the fastest repeat counts.
+
+    The numbers are random: with equal numbers a GPU needs less power, and reaches a speed that no training has.
+    """
+    size = 1024 if device.type == "cpu" else 8192
+    source = torch.Generator(device).manual_seed(0)
+    left = torch.randn(size, size, generator=source, device=device).to(kind)
+    right = torch.randn(size, size, generator=source, device=device).to(kind)
+    return 2 * size**3 / min(_seconds(left, right) for _ in range(1 + repeats))
+
+
+def _seconds(left: torch.Tensor, right: torch.Tensor) -> float:
+    started = time.perf_counter()
+    # Reading a number of the result waits for the accelerator.
+    (left @ right)[0, 0].item()
+    return time.perf_counter() - started

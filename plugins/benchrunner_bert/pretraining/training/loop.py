@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,11 @@ from benchrunner.results import interrupts
 from benchrunner_bert.pretraining.continuation import check_same, with_steps_to_come
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.instances.batches import Packed, PretrainingBatch
-from benchrunner_bert.pretraining.settings import Plan, Settings, check_shared
+from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints, remedy
 from benchrunner_bert.pretraining.training.feed import Feed, InstancesByLength, made_ahead, makers
-from benchrunner_bert.pretraining.training.held_out import HeldOut, summed
-from benchrunner_bert.pretraining.training.log_window import LogWindow
+from benchrunner_bert.pretraining.training.held_out import held_out_figures, summed
+from benchrunner_bert.pretraining.training.log_window import LogWindow, progress
 from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
@@ -32,28 +30,24 @@ from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 class TrainingLoop:
     """The steps of a pre-training as one of its processes takes them, with the log, evaluations and checkpoints."""
 
+    request: Request
     engine: Engine
     model: TrainedModel
-    settings: Settings
     instances: InstancesByLength
-    folder: Path
-    """Folder of the run."""
+    held_out: InstancesByLength | None
     facts: dict[str, Any]
     """Facts that a checkpoint shares with the run that continues from it."""
-    plan: Plan = field(default_factory=Plan)
-    held_out: InstancesByLength | None = None
-    export: Callable[[int], None] = lambda step: None
+    export: Callable[[int], None]
     """Exports the model of a step."""
-    report: Callable[[int, Mapping[str, Any]], None] = lambda step, figures: None
-    """Receives each line of the log."""
     kernels: Any = None
     """What computes some operators on a CPU in place of torch, as a plugin offers it; None: torch computes all."""
 
     def __post_init__(self) -> None:
         engine = self.engine
-        check_shared(self.settings.batch_size, engine.world)
-        self.log = self.folder / "log.jsonl"
-        self.checkpoints = Checkpoints(self.folder / "checkpoints", keep=self.plan.keep)
+        self.settings = self.request.settings
+        self.settings.check_shared(engine.world)
+        self.log = self.request.out / "log.jsonl"
+        self.checkpoints = Checkpoints(self.request.out / "checkpoints", keep=self.request.keep_checkpoints)
         self.feed = Feed(self.settings, self.instances, engine.rank, engine.world)
         self.model.casts_together = engine.stage == 0 and engine.device.type == "cuda"
 
@@ -71,14 +65,14 @@ class TrainingLoop:
                 done = step + 1
                 last = done == self.settings.steps
                 window.add(sums, lengths)
-                if done % self.plan.log_steps == 0 or last:
+                if done % self.request.log_steps == 0 or last:
                     self._write(done, window.figures(done))
                 began = time.monotonic()
-                if self.held_out is not None and (done % self.plan.evaluate_steps == 0 or last):
+                if self.held_out is not None and (done % self.request.evaluate_steps == 0 or last):
                     self._evaluate(self.held_out, done)
-                if done in self.plan.export_at and not last:
+                if done in self.request.export_at and not last:
                     self._export(done)
-                if stop or (done % self.plan.checkpoint_steps == 0) or last:
+                if stop or (done % self.request.checkpoint_steps == 0) or last:
                     self._save(done, window.pending)
                 if last:  # after the checkpoint: the model says that the run is finished, and nothing follows it
                     self._export(done)
@@ -118,8 +112,8 @@ class TrainingLoop:
         Give the sums over all processes, the lengths of this process's sequences, and whether any process was asked to
         stop.
         """
-        tokens = sum(part.tokens_to_predict for part in parts)
-        pairs = sum(part.next_sentences_to_predict for part in parts)
+        tokens = sum(len(part.targets["labels"]) for part in parts)
+        pairs = sum(int((part.targets["is_next"] >= 0).sum()) for part in parts)
         all_tokens, all_pairs, stops = self.engine.summed(tokens, pairs, float(stop_here))
         if not all_tokens:
             raise DataError(f"Step {step + 1} has no token to predict: the vocabulary knows no word of this text.")
@@ -148,12 +142,12 @@ class TrainingLoop:
     def _evaluate(self, instances: InstancesByLength, step: int) -> None:
         """Evaluate on the same held-out instances every time; the processes share the work."""
         length = self.settings.length_at(step - 1)
-        parts = self.feed.held_out(instances, length, self.plan.held_out_instances)
+        parts = self.feed.held_out(instances, length, self.request.held_out_instances)
         self.engine.module.eval()
         sums = summed(self.engine, map(self._batch, parts))
         self.engine.module.train()
-        figures = dataclasses.asdict(HeldOut.of(self._over_all_processes(sums)))
-        self._write(step, {f"held_out_{name}": value for name, value in figures.items() if value is not None})
+        figures = held_out_figures(self._over_all_processes(sums))
+        self._write(step, {f"held_out_{name}": value for name, value in figures.items()})
 
     def _export(self, step: int) -> None:
         """Gather the weights from all processes, and let the first process write them."""
@@ -180,10 +174,10 @@ class TrainingLoop:
             raise self._divergence(step)
         if self.engine.rank == 0:
             step_log.append(self.log, step, figures)
-            self.report(step, figures)
+            self.request.tell(progress(step, figures))
 
     def _divergence(self, step: int) -> FitError:
         return FitError(
             f"The loss was not a finite number at step {step}: lower the learning rate or lengthen the warm-up, "
-            f"remove {self.folder} and start again."
+            f"remove {self.request.out} and start again."
         )

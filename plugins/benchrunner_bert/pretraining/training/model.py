@@ -51,6 +51,8 @@ _RESTRICTIONS: Mapping[Direction, tuple[str, ...]] = {"left-to-right": _LOOKS_LE
 class PretrainingModel(TrainedModel):
     """A BERT with the heads of its objective."""
 
+    tag = "bert"
+
     def __init__(self, bert: Bert, objective: Objective) -> None:
         super().__init__()
         if bert.config.direction != objective.direction:
@@ -95,10 +97,6 @@ class PretrainingModel(TrainedModel):
     @property
     def size(self) -> str:
         return f"{self.config.layers} layers, {self.config.hidden} wide, {self.config.heads} heads"
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        return ("benchrunner", "bert")
 
     def sums(self, batch: PretrainingBatch) -> Sums:
         hidden = self.bert(batch.flat)

@@ -36,3 +36,11 @@ class Sums(NamedTuple):
     def plus(self, sums: Sums) -> Sums:
         """Add the sums of another batch."""
         return Sums(*(value + more for value, more in zip(self, sums, strict=True)))
+
+    def means(self) -> dict[str, float]:
+        """Give the mean losses in nats and the accuracies, those of next sentences only where some were predicted."""
+        loss, count, correct, nsp_loss, pairs, nsp_correct = (value.item() for value in self)
+        means = {"mlm_loss": loss / count, "mlm_accuracy": correct / count}
+        if pairs:
+            means |= {"nsp_loss": nsp_loss / pairs, "nsp_accuracy": nsp_correct / pairs}
+        return means

@@ -27,6 +27,8 @@ class TrainedModel(nn.Module, ABC):
     """An encoder with the heads of its objective."""
 
     objective: Objective
+    tag: str
+    """Tag of the model card, by which the hub finds the model."""
     has_positions: bool = True
     """Whether the model has position embeddings."""
     precision: str = "fp32"
@@ -86,11 +88,6 @@ class TrainedModel(nn.Module, ABC):
     @abstractmethod
     def size(self) -> str:
         """The size of the model, for the table of its card."""
-
-    @property
-    @abstractmethod
-    def tags(self) -> tuple[str, ...]:
-        """Tags of the model card, by which the hub finds the model."""
 
     @abstractmethod
     def introduction(self) -> Iterator[str]:
