@@ -127,11 +127,16 @@ def _print(audit: Audit, task: Task | None) -> None:
 
 def _print_table(audit: Audit, task: Task | None) -> None:
     """Print a line for each file, with the first score where files are scored."""
-    scored = next((file for file in audit.files if file.scores), None)
-    rows = [("file", "rows", *([] if scored is None else [next(iter(scored.scores))]), "flags")]
+    scored = [file for file in audit.files if file.scores]
+    header = ["file", "rows", "flags"]
+    if scored:
+        header.insert(2, next(iter(scored[0].scores)))
+    rows = [header]
     for file in audit.files:
-        score = [] if scored is None else [_score_text(file, task)]
-        rows.append((str(file.path), "-" if file.rows is None else f"{file.rows:,}", *score, _flag_text(file)))
+        row = [str(file.path), "-" if file.rows is None else f"{file.rows:,}", _flag_text(file)]
+        if scored:
+            row.insert(2, _score_text(file, task))
+        rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print_line("  ".join(map(str.ljust, row, widths)).rstrip())

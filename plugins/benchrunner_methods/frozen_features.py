@@ -6,7 +6,7 @@ They are the feature-based approach of Devlin et al. 2019, 5.3, and the reader o
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, final
 
 from benchrunner import RequestError, SentenceProblem
@@ -53,7 +53,9 @@ class FrozenFeatures(Method):
         training = steps.train(job, reader, reader.learned, reader.sequences)
         if training.diverged is None:
             steps.save(job, encoder, reader.learned)
-        return steps.outcome(training, encode_seconds, notes)
+        made = steps.outcome(training, encode_seconds, notes)
+        of_states = steps.numerics_of_frozen(job, encoder)  # the reader has no attention of its own
+        return replace(made, numerics={**made.numerics, "attention": of_states["attention"]})
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
         from benchrunner.engine import steps

@@ -56,10 +56,10 @@ def finished_costs(runs: Path) -> Iterator[FitCost]:
 
 
 def expected_cost(costs: Sequence[FitCost], wanted: FitCost) -> FitCost | None:
-    """Return what a fit like `wanted` cost, on the same kind of device and in the same precision; None if unknown.
+    """Return what a fit like `wanted` is expected to cost, by the finished fits that are like it; None without any.
 
-    Fits of the same backbone, method and task count; if there are none, those of the same backbone and method on other
-    tasks, whose rows may be longer or shorter. The figures of `wanted` are not read.
+    Fits of the same task are taken; if there are none, those of other tasks, whose rows may be longer or shorter. The
+    seconds in `wanted` are not read.
     """
     same = [cost for cost in costs if cost.kind == wanted.kind]
     own = [cost for cost in same if cost.task == wanted.task]

@@ -182,7 +182,7 @@ def _check_parameters(trial: _Trial) -> Faults:
 
 
 def _check_moved(trial: _Trial, job: Job, outputs: np.ndarray) -> Faults:
-    """Compare predictions after another fit of the same method object, and from a model folder that was moved."""
+    """Check that predictions stay the same after the method fitted other rows, and from a moved model folder."""
     label = trial.problem.label_columns[0]
     table = trial.table
     place = table.column_names.index(label)

@@ -60,7 +60,8 @@ def test_an_encoder_of_few_layers_gives_all_it_has(layers: int) -> None:
 
 def test_states_are_computed_once_and_are_those_of_the_encoder(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path)
-    fitted(fit_runner)
+    record = fit_runner.folder(fitted(fit_runner)).finished_record()
+    assert record is not None and list(record.numerics["attention"]) == ["predict"], "that of the states"
     (file,) = (tmp_path / "cache" / "states").glob("*/layer-01.npy")
     before = file.stat().st_mtime_ns
     fitted(fit_runner, seed=1)

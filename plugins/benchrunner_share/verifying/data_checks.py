@@ -51,8 +51,9 @@ class OwnRunners:
     """Runners with the verifier's data, for any number of folders: each majority answer is computed once."""
 
     def __init__(self, plugins: Plugins, workspace: Workspace, tasks: Collection[str] | None = None) -> None:
-        """Take a workspace whose runs folder is a temporary one, and the tasks beside the installed ones that may be
-        looked up, because they are in files; None allows all.
+        """Keep a workspace whose runs folder is temporary.
+
+        `tasks` names tasks of task files that `may_find` allows besides the installed ones; None allows every task.
         """
         self.plugins = plugins
         self._workspace = workspace

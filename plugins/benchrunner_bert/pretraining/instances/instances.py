@@ -27,7 +27,7 @@ from benchrunner_bert.pretraining.settings import Settings
 
 
 class _Span(NamedTuple):
-    """Tokens of whole sentences, `first` up to `last`."""
+    """Tokens of whole sentences, numbers `first` to `last` - 1; `without` may cut off some at the ends."""
 
     first: int
     last: int
