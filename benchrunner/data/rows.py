@@ -113,13 +113,13 @@ class Rows:
         """Make a column of a value for each row; raise a `DataError` if the values are not of one kind, or missing."""
         import pyarrow as pa
 
-        kinds = {_KINDS.get(kind) for kind in set(map(type, values))} - {None}
+        types = dict.fromkeys(map(type, values))  # in the order of the rows
+        kinds = list(dict.fromkeys(filter(None, map(_KINDS.get, types))))
         if len(kinds) > 1:
-            first = _kind(values[0])
-            row = next(row for row, value in enumerate(values) if _kind(value) not in (first, None))
+            row = next(row for row, value in enumerate(values) if _kind(value) == kinds[1])
             raise DataError(
-                f"{self.where(row)}: {quoted(name)} is {_kind(values[row])} here, and {first or 'missing'} in the "
-                "first row; all values must be of one kind."
+                f"{self.where(row)}: {quoted(name)} is {kinds[1]} here, and {kinds[0]} in an earlier row; all values "
+                "must be of one kind."
             )
         try:
             return arrow_array(values)

@@ -172,20 +172,30 @@ class RowsFrom(Source):
 
 
 @dataclass(frozen=True)
-class Reshaped(Source):
+class OfSource(Source):
+    """Another source, whose rows are changed after they are read."""
+
+    source: Source
+
+    def where(self, workspace: Workspace) -> str:
+        return self.source.where(workspace)
+
+    def at(self, path: Path) -> Source | None:
+        source = self.source.at(path)
+        return None if source is None else replace(self, source=source)
+
+
+@dataclass(frozen=True)
+class Reshaped(OfSource):
     """Another source, whose table a function turns into the task's table: for example four columns into one list.
 
     Where the source's own label columns have the names that the task's problem gives them, `predict` reads files
     without labels too; `columns` then gets a table without these columns.
     """
 
-    source: Source
     columns: Callable[[pa.Table], pa.Table]
     """Takes the source's table and returns the task's table. With another number of rows, for example several rows for
     each question, messages name rows instead of lines of the file."""
-
-    def where(self, workspace: Workspace) -> str:
-        return self.source.where(workspace)
 
     def read(self, workspace: Workspace) -> Rows:
         rows = self.source.read(workspace)
@@ -197,29 +207,21 @@ class Reshaped(Source):
             raise DataError(f"{rows.origin}: {error}") from error  # the function knows the rows, not their file
         return Rows(table, rows.origin, rows.lines if table.num_rows == len(rows) else None, rows.notes)
 
-    def at(self, path: Path) -> Source | None:
-        source = self.source.at(path)
-        return None if source is None else Reshaped(source, self.columns)
-
     def unlabelled(self, label_columns: Collection[str]) -> Source:
         return Reshaped(self.source.unlabelled(label_columns), self.columns)
 
 
 @dataclass(frozen=True)
-class Filtered(Source):
+class Filtered(OfSource):
     """Another source without the rows that a function refuses: for example without pairs that have no majority label.
 
     A note says how many rows were left out. Rows of a user's own file are all kept, since each of them wants an answer.
     """
 
-    source: Source
     keep: Callable[[Mapping[str, Any]], bool]
     """Takes a row, by the names of the source's columns, and says whether the row is kept."""
     reason: str
     """What the rows are that are left out, for the note: for example "without a majority label"."""
-
-    def where(self, workspace: Workspace) -> str:
-        return self.source.where(workspace)
 
     def read(self, workspace: Workspace) -> Rows:
         rows = self.source.read(workspace)
@@ -229,9 +231,8 @@ class Filtered(Source):
                 kept.append(number)
         if len(kept) == len(rows):
             return rows
-        lines = None if rows.lines is None else [rows.lines[number] for number in kept]
         note = f"left out {len(rows) - len(kept):,} of {len(rows):,} rows: {self.reason}"
-        return Rows(rows.table.take(kept), rows.origin, lines, (*rows.notes, note))
+        return replace(rows.taken(kept), notes=(*rows.notes, note))
 
     def _keeps(self, rows: Rows, number: int, row: Mapping[str, Any]) -> bool:
         try:
@@ -240,10 +241,6 @@ class Filtered(Source):
             raise DataError(
                 f"{rows.where(number)}: cannot say whether this row is kept: {described(error)}."
             ) from error
-
-    def at(self, path: Path) -> Source | None:
-        source = self.source.at(path)
-        return None if source is None else replace(self, source=source)
 
     def unlabelled(self, label_columns: Collection[str]) -> Source:
         return self.source.unlabelled(label_columns)

@@ -13,7 +13,8 @@ def followed(path: Path) -> Path:
 
     What the link leads to need not exist.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
+    # Each of these looks once: another process may be replacing what is there.
+    if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():
         raise RequestError(f"{path} cannot be written: this is a pipe or a device; name another place.")
     if path.name not in ("", "..") and path.parent.exists() and not path.is_symlink():
         return path
@@ -31,7 +32,7 @@ def check_place(path: Path, *, is_file: bool) -> None:
     path = followed(path)
     if is_file and path.is_dir():
         raise RequestError(f"{path} cannot be written: this is a folder; name a file.")
-    if not is_file and path.exists() and not path.is_dir():
+    if not is_file and path.is_file():
         raise RequestError(f"{path} cannot be written: this is a file; name a folder.")
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):

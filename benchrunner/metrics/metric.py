@@ -26,6 +26,12 @@ ScoresOfWeights = Callable[["np.ndarray"], "np.ndarray"]
 the row counts. A score that has no value is nan."""
 
 
+def mean_of_sums(sums: np.ndarray) -> Any:
+    """Divide the sum of the values by the sum of their weights: (2, resamples) -> (resamples,)."""
+    values, weights = sums
+    return values / weights
+
+
 @final
 @dataclass(frozen=True)
 class RowSums:
@@ -33,8 +39,9 @@ class RowSums:
 
     row_values: Callable[[Column, Column], Any]
     """Computes the values of each row that are summed, (rows, values), from (gold, predicted)."""
-    figure: Callable[[np.ndarray], Any]
-    """Computes the metric from the sums, (values, resamples) -> (resamples,); nan where the metric has no value."""
+    figure: Callable[[np.ndarray], Any] = mean_of_sums
+    """Computes the metric from the sums, (values, resamples) -> (resamples,); nan where the metric has no value. By
+    default the first value is a figure, the second its weight, and the metric the mean."""
 
     def values(self, gold: Column, predicted: Column) -> np.ndarray:
         """Return the values of each row as fp64, (rows, values)."""
@@ -56,13 +63,7 @@ def mean_of_rows(row_value: Callable[[Any, Any], float]) -> RowSums:
     def row_values(gold: Column, predicted: Column) -> list[tuple[float, float]]:
         return [(row_value(right, answer), 1.0) for right, answer in zip(gold, predicted, strict=True)]
 
-    return RowSums(row_values, mean_of_sums)
-
-
-def mean_of_sums(sums: np.ndarray) -> Any:
-    """Divide the sum of the values by the sum of their weights: (2, resamples) -> (resamples,)."""
-    values, weights = sums
-    return values / weights
+    return RowSums(row_values)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def calibration_of(
                     reason = f"{reason.rstrip(':')}: give it with --data DIR"
                 left_out.append(LeftOut(cell.cell.system, task.name, split, reason))
     if not measured:
-        reasons = "; ".join(dict.fromkeys(f"{part.task}: {part.reason}" for part in left_out))
+        reasons = "; ".join(dict.fromkeys(f"{part.task}: {part.reason.rstrip('.')}" for part in left_out))
         raise RequestError(f"Nothing here has probabilities that can be read. {reasons}.")
     systems = tuple(part.reliability for part in measured)
     return Calibration(binning, _result(result, measured, binning), systems, tuple(left_out))
@@ -103,6 +103,7 @@ def _result(result: Result, measured: Sequence[Measured], binning: Binning) -> R
     for (system, place), interval in tested.statistics.intervals.items():
         of_root = place.removesuffix("²")
         if of_root in columns and of_root != place:
+            # The interval of the calibration error is the root of that of its square.
             known[system, of_root] = intervals.Interval(root(interval.low), root(interval.high))
     statistics = replace(tested.statistics, intervals=known, mean_ranks={}, say=better_calibrated)
     return replace(tested, study=replace(study, columns=every), given_statistics=statistics)
@@ -113,13 +114,18 @@ def better_calibrated(result: Result, shown: int) -> list[str]:
     better = dict[str, list[str]]()
     for _, _, name in result.statistics.tests:
         better[name] = []
-    for (system, name), standing in result.statistics.standings.items():
-        if standing in ("best", "tied", "better"):
-            better[name].append(system)
+    if result.statistics.is_ranking:
+        for (system, name), standing in result.statistics.standings.items():
+            if standing in ("best", "tied"):
+                better[name].append(system)
+    else:
+        for (system, other, name), pair in result.statistics.tests.items():
+            if pair.is_clear:
+                better[name].append(system if pair.comparison.gain > 0 else other)
     said = []
     for column in result.study.columns:
         if column.metric == SQUARE and column.name in better:
-            said.append((", ".join(better[column.name]) or "no clear difference", column.title))
+            said.append((", ".join(dict.fromkeys(better[column.name])) or "no clear difference", column.title))
     sentences = []
     for systems, titles in comparison.grouped(said).items():
         sentences.append(f"Better calibrated on {', '.join(titles)}: {systems}.")

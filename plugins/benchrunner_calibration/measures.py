@@ -64,7 +64,7 @@ def _mean(
         values = value(*answered(gold, probabilities))
         return np.stack([values, np.ones_like(values)], axis=1)
 
-    sums = RowSums(row_values, lambda sums: sums[0] / sums[1])
+    sums = RowSums(row_values)
     return Metric.of_sums(name, sums, lowest=lowest, computed_from="probabilities")
 
 

@@ -20,7 +20,7 @@ def write_pictures(calibration: Calibration, path: Path) -> None:
         cards.append(Card(part.system, about, [_chart(part, number)]))
     template = page_environment("benchrunner_calibration", ["report.css"], []).get_template("reliability.html")
     page = template.render(cards=cards, title=calibration.result.study.title)
-    write_atomically(path, lambda part: part.write_text(page, encoding="utf-8"))
+    write_atomically(path, lambda part: part.write_text(page, encoding="utf-8", errors="replace"))
 
 
 def _chart(part: SystemReliability, number: int) -> chart.Chart:

@@ -35,7 +35,7 @@ def fitted_temperature(right: np.ndarray, probabilities: np.ndarray) -> float:
         return float((expected - of_right).mean())
 
     low, high = float(np.log(LOWEST)), float(np.log(HIGHEST))
-    if slope(low) <= 0:  # even the lowest temperature leaves the right labels too little
+    if slope(low) <= 0:  # the best temperature is lower than the lowest allowed one
         return LOWEST
     if slope(high) >= 0:
         return HIGHEST

@@ -157,4 +157,4 @@ def _f1(sums: Any) -> Any:
 
 EXACT_ANSWER = Metric.of_rows("exact_match", _is_right)
 PHRASE_F1 = Metric.of_sums("f1", RowSums(_counts_of_phrases, _f1))
-WORD_ACCURACY = Metric.of_sums("accuracy", RowSums(_counts_of_words, lambda sums: sums[0] / sums[1]))
+WORD_ACCURACY = Metric.of_sums("accuracy", RowSums(_counts_of_words))

@@ -31,7 +31,7 @@ def accuracy_in(column: str, value: str) -> Metric:
 
     return Metric.of_sums(
         value,
-        RowSums(row_values, lambda sums: sums[0] / sums[1]),
+        RowSums(row_values),
         absent=f"no row has {value!r} in the column '{column}'",
         columns=(column,),
         detail=True,

@@ -70,8 +70,7 @@ def share_study(
     are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name` is the
     study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
     `report` asks for a report of the study, `with_rows` for rows of the data in the report and in the samples of Every
-    Eval Ever. `force` replaces a shared
-    folder at `out` that has other contents, which is refused without.
+    Eval Ever. `force` replaces a shared folder at `out` that has other contents, which is refused without.
     """
     _check_place(out)
     limit = study.study.limit_dev

@@ -41,7 +41,7 @@ def mean_of_groups(
 
     return Metric.of_sums(
         name,
-        RowSums(row_values, lambda sums: sums[0] / sums[1]),
+        RowSums(row_values),
         absent=f"no {name}: no group of rows has a value",
         columns=tuple(columns),
         of_groups=True,

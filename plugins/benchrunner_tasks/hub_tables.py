@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from benchrunner import DataError, DataNotFound, Rows, Source, Workspace, sources
+from benchrunner import DataNotFound, Rows, Source, Workspace, sources
 from benchrunner.engine import first_line, hub_access
-from benchrunner_tasks.table_files import value_at
+from benchrunner_tasks.table_files import keys_of, value_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,15 +38,11 @@ class HubTable(Source):
         import pyarrow as pa
 
         data_set = self._download(workspace)
-        known = data_set.column_names
-        tops = {place: place if place in known else place.partition(".")[0] for place in self.columns.values()}
-        if missing := [place for place, top in tops.items() if top not in known]:
-            raise DataError(f"{self.where(workspace)} has no column {', '.join(missing)}; it has {', '.join(known)}.")
-        table = data_set.select_columns(sorted(set(tops.values()))).with_format("arrow")[:]
+        schema = data_set.features.arrow_schema
+        places = {name: keys_of(place, schema, self.where(workspace)) for name, place in self.columns.items()}
+        table = data_set.select_columns(sorted({top for top, *_ in places.values()})).with_format("arrow")[:]
         columns = {}
-        for name, place in self.columns.items():
-            top = tops[place]
-            keys = place.removeprefix(top).split(".")[1:]
+        for name, (top, *keys) in places.items():
             values = _original_values(table.column(top), _label_names(data_set.features[top]))
             columns[name] = [value_at(value, keys) for value in values] if keys else values
         if self.labels and self.label_column in columns:

@@ -121,6 +121,9 @@ def _mean_loss(name: str, losses: Callable[[np.ndarray, np.ndarray], np.ndarray]
     `losses` takes the probabilities of all labels, (rows, labels), and that of each right label, (rows,).
     """
 
+    if labels:
+        labels = checked_labels(name, labels)
+
     def row_values(gold: metrics.Column, probabilities: metrics.Column) -> np.ndarray:
         import numpy as np
 
@@ -128,7 +131,7 @@ def _mean_loss(name: str, losses: Callable[[np.ndarray, np.ndarray], np.ndarray]
         of_rows = losses(matrix, matrix[np.arange(len(right)), right])
         return np.stack([of_rows, np.ones_like(of_rows)], axis=1)
 
-    sums = RowSums(row_values, lambda sums: sums[0] / sums[1])
+    sums = RowSums(row_values)
     return Metric.of_sums(name, sums, scale=1.0, decimals=3, computed_from="probabilities", lower_is_better=True)
 
 
@@ -148,13 +151,16 @@ def label_probabilities(
         label = value.gold if isinstance(value, GoldRow) else value
         number = label if isinstance(label, list) else number_of.get(label, label)
         if type(number) is not int:
-            raise Undefined("its questions have no single right label of several")
+            raise Undefined("a gold answer is no label, or several")
         right.append(number)
     offered = np.array([len(row) for row in probabilities])
     most = int(offered.max(initial=0))
     matrix = np.array([[*row, *[0.0] * (most - len(row))] for row in probabilities])
     totals = matrix.sum(axis=1, keepdims=True)
     if not (abs(totals - 1) <= ROUNDING).all():
-        raise Undefined("its probabilities of labels do not add up to 1")
+        raise Undefined("the probabilities of the labels of a row do not add up to 1")
+    numbers = np.array(right)
+    if not ((numbers >= 0) & (numbers < offered)).all():
+        raise Undefined("the right label of a row is not among those that have probabilities")
     is_offered = np.arange(most) < offered[:, None]
-    return np.array(right), np.where(is_offered, np.maximum(matrix / totals, SMALLEST), 0.0)
+    return numbers, np.where(is_offered, np.maximum(matrix / totals, SMALLEST), 0.0)

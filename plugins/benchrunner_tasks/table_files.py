@@ -6,9 +6,12 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchrunner import DataError, JsonTable, TextTable, sources
+from benchrunner import DataError, JsonTable, TextTable, quoted, sources
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TABLE_SUFFIXES: Mapping[str, str] = {
     ".csv": "csv",
@@ -37,10 +40,29 @@ def table_file(kind: str, path: Path, columns: Mapping[str, str], encoding: str 
     return table.at(path)
 
 
-def value_at(value: Any, keys: Sequence[str]) -> Any:
-    """Return the value that a nested object has at keys, one inside of the other; None if there is none."""
+def keys_of(place: str, schema: pa.Schema, origin: str) -> list[str]:
+    """Return the column that a place such as `a.b` names, and the keys inside of its values, from a table's schema.
+
+    Raises a `DataError` that names `origin` where one of them is not there, or is there twice.
+    """
+    import pyarrow as pa
+
+    keys = [place] if place in schema.names else place.split(".")
+    level = pa.struct(schema)
     for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
+        places = level.get_all_field_indices(key) if pa.types.is_struct(level) else []
+        if len(places) != 1:
+            raise DataError(
+                f"{origin} has {len(places) or 'no'} columns named {quoted(place)}; it has {', '.join(schema.names)}."
+            )
+        level = level.field(places[0]).type
+    return keys
+
+
+def value_at(value: Any, keys: Sequence[str]) -> Any:
+    """Return the value that a nested object has at keys, one inside of the other; None where an object is missing."""
+    for key in keys:
+        value = None if value is None else value[key]
     return value
 
 
@@ -60,8 +82,7 @@ class ParquetTable(sources.TableFile):
         size = 0
         with _told(path):
             file = pq.ParquetFile(path)
-            names = file.schema_arrow.names
-            places = {name: [place] if place in names else place.split(".") for name, place in self.columns.items()}
+            places = {name: keys_of(place, file.schema_arrow, str(path)) for name, place in self.columns.items()}
             for part in file.iter_batches(_ROWS_AT_ONCE, columns=sorted({top for top, *_ in places.values()})):
                 size += part.nbytes
                 if size > _MOST_BYTES or file.metadata.num_rows > _MOST_ROWS:

@@ -174,7 +174,9 @@ def test_predict_reads_standard_input_and_writes_probabilities(shell: Shell, mon
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
         assert shell("predict", run, "-", "--runs", "runs") == (0, expected, "")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"words\nsun\n")))
-    assert shell.refused("predict", run, "-", "--runs", "runs").startswith("benchrunner: standard input:1: the header")
+    assert shell.refused("predict", run, "-", "--runs", "runs").startswith(
+        "benchrunner: standard input:1: the columns must be"
+    )
     out = shell.done("predict", run, "mine.tsv", "--runs", "runs", "--probabilities")
     header, *lines = [line.split("\t") for line in out.splitlines()]
     assert header == ["index", "prediction", "glad", "sad"]

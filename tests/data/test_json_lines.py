@@ -95,6 +95,7 @@ QUESTIONS = JsonTable("t.jsonl", {"a": "q"}, rows=lambda value: [{"q": text} for
         (TEXTS, "{}", "t.jsonl:1: no key 'text'; the keys of this object: none."),
         (JsonTable("t.jsonl", {"a": "p.text"}), '{"p": "a"}', "t.jsonl:1: no key 'p.text'"),
         (TEXTS, '{"text": "a"}\n{"text": null}\n{"text": 3}', "t.jsonl:3: 'text' is a number here, and a text in"),
+        (TEXTS, '{"text": null}\n{"text": 3}\n{"text": "a"}', "t.jsonl:3: 'text' is a text here, and a number in"),
         (TEXTS, '{"text": "a"}\n{"text": "\\ud800"}', "t.jsonl:2: 'text' has half of a surrogate pair"),
         (TEXTS, '{"text": [1, "a"]}', "t.jsonl: 'text' has values that do not fit together"),
         (TEXTS, '{"text": ' + "9" * 40 + "}", "t.jsonl: 'text' has values that do not fit together"),

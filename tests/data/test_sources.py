@@ -304,7 +304,10 @@ def test_hub_rows_have_label_names_and_decimals_and_are_cached(tmp_path: Path) -
         environment = hub.environment(tmp_path / "home")
         answers = ask(environment, whole, ("small", "train", {"a": "texts"}), ("small", "test", {"a": "text"}), lists)
     assert answers[0] == rows
-    assert answers[1] == "DataError: hub lab/moods (small, train) has no column texts; it has text, mood, grade, moods."
+    assert (
+        answers[1]
+        == "DataError: hub lab/moods (small, train) has no columns named 'texts'; it has text, mood, grade, moods."
+    )
     assert str(answers[2]).startswith("DataNotFound: hub lab/moods (small, test) could not be read: ")
     assert answers[3] == {"label": [["glad", "sad"], [], ["sad"]]}
     assert ask(environment | {"HF_HUB_OFFLINE": "1"}, whole) == [rows]

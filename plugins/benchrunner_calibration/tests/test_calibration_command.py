@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 from benchrunner import EXACT_MATCH, Regress, Split, TextTable
 from benchrunner.command_line.main import main
+from benchrunner_calibration.calibration import better_calibrated
+from benchrunner_calibration.measures import SQUARE
 from benchrunner_kinds import MultiLabel
 from benchrunner_tasks import PEARSON
 from command_line import Shell
@@ -130,6 +133,17 @@ def test_limited_rows_of_dev_are_scored(kept: Shell) -> None:
     assert any("scored on 10 random rows of 24 only" in note for note in calibration["result"]["notes"])
 
 
+@pytest.mark.parametrize(("first", "gain"), [("ours", 1.0), ("theirs", -1.0)])
+def test_the_sentence_names_the_better_system_of_a_pair(first: str, gain: float) -> None:
+    """A stand-in for a result: the pair is named by the later system, which may be the worse one."""
+    column = SimpleNamespace(name="mood error²", metric=SQUARE, title="mood")
+    (second,) = {"ours", "theirs"} - {first}
+    pair = SimpleNamespace(is_clear=True, comparison=SimpleNamespace(gain=gain))
+    statistics = SimpleNamespace(is_ranking=False, tests={(first, second, column.name): pair})
+    result: Any = SimpleNamespace(statistics=statistics, study=SimpleNamespace(columns=[column]))
+    assert better_calibrated(result, 5) == ["Better calibrated on mood: ours."]
+
+
 def test_systems_are_compared_in_three_figures(kept: Shell) -> None:
     result = shown(kept, "kept")["result"]
     tests = result["comparisons"]
@@ -181,7 +195,7 @@ def test_clusters_widen_intervals(kept: Shell) -> None:
 @pytest.mark.parametrize(
     ("column", "problem", "metric", "reason"),
     [
-        ("labels", MultiLabel(("1", "0")), EXACT_MATCH, "its questions have no single right label of several"),
+        ("labels", MultiLabel(("1", "0")), EXACT_MATCH, "a gold answer is no label, or several"),
         ("label", Regress(0, 1), PEARSON, "a question of the kind 'regress' has no probabilities of labels"),
     ],
 )

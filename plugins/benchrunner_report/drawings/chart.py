@@ -21,7 +21,7 @@ class Axis:
     label: str = ""
     """Text below a horizontal axis; names of panels stand above vertical ones."""
     limits: tuple[float, float] | None = None
-    """The values at its ends, where lines beyond end; None for an axis that shows all values, with some space."""
+    """The values at its ends, at which lines are cut; None for an axis that shows all values, with some space."""
     is_logarithmic: bool = False
     ticks: Sequence[float] = ()
     """Values of the ticks; empty for round values."""

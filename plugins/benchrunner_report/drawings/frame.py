@@ -82,7 +82,7 @@ class Frame:
         return [(self.x(across), self.y(upwards)) for across, upwards in mark.points]
 
     def labels(self, groups: Sequence[Group]) -> Iterator[tuple[Group, Place, Place | None]]:
-        """Yield groups with the place of their name, and with the place of a marker that is not near."""
+        """Yield each labelled group, the place where its name begins, and its marker if the name stands far from it."""
         labelled = [group for group in groups if group.is_labelled]
         markers = []
         for group in labelled:

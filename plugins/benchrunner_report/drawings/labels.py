@@ -10,7 +10,7 @@ Place = tuple[float, float]
 LINE = 13.0
 """Height of a line of text, in units of the drawing."""
 STEPS = 40
-"""How many lines away from its marker a name may stand: above and below in turns."""
+"""Number of heights that are tried for a name: its own, a line lower, a line higher, two lines lower, ..."""
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom of a rectangle."""
 
@@ -26,7 +26,8 @@ def placed(markers: Iterable[tuple[Place, float]], taken: Sequence[Box], area: B
     beginnings = []
     for (x, y), width in markers:
         for step, begin in product(range(STEPS), (x + 9, x - 9 - width, x - width / 2)):
-            base = y + 4 + (step + 1) // 2 * LINE * (-1) ** (step + 1)
+            lines = (step + 1) // 2
+            base = y + 4 + (lines if step % 2 else -lines) * LINE
             box = (begin, base - LINE + 3, begin + width, base + 3)
             is_inside = left <= box[0] and top <= box[1] and box[2] <= right and box[3] <= bottom
             if is_inside and not any(_overlap(box, other) for other in covered):

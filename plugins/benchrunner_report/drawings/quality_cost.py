@@ -64,7 +64,7 @@ def _groups(
 ) -> list[Group]:
     """Return the front as a line, on which a quality holds until the next better one, and the marks of the systems.
 
-    `direction` is -1 where more of the cost is better, and `sign` where less of the quality is.
+    `direction` is -1 if a higher cost is better, as of speeds; `sign` is -1 if a lower quality is, as of errors.
     """
     points = {}
     for cost in costs:
@@ -77,10 +77,11 @@ def _groups(
         corners.append((abs(price), sign * gain))
     groups = [Group("", "", 0, [Mark("front", corners)])]
     for cost in costs:
-        point = price, gain = points[cost.system]
+        point = points[cost.system]
+        price, gain = point
         level = sign * gain
         marks = [Mark("", [(abs(price), level)], 5)]
-        if cost.low and cost.high:
+        if (cost.low or 0) > 0 and cost.high:
             marks.insert(0, Mark("whisker", [(cost.low, level), (cost.high, level)]))
         about = f"{level:.1f} at {cost.text} {cost.interval_text}".rstrip()
         kind = "" if point in best else "pale"
@@ -89,7 +90,7 @@ def _groups(
 
 
 def front(points: Iterable[Point]) -> list[Point]:
-    """Return the prices and gains than which no other is as cheap and as good, and cheaper or better; by price."""
+    """Return the Pareto front, by price: points that no other point equals in both figures and beats in one."""
     kept = list[Point]()
     for price, gain in sorted(set(points), key=lambda point: (point[0], -point[1])):
         if not kept or gain > kept[-1][1]:

@@ -128,7 +128,9 @@ def _limits(tests: Collection[pairs.Pair]) -> tuple[float, float]:
     ends = [0.0]
     for test in tests:
         ends += test.ends
-    limit = 1.2 * max(*(abs(test.points) for test in tests), median(max(map(abs, test.ends)) for test in tests))
+    points = [abs(test.points) for test in tests]
+    furthest = [max(map(abs, test.ends)) for test in tests]
+    limit = 1.2 * max(*points, median(furthest))
     return max(-limit, 1.1 * min(ends)), min(limit, 1.1 * max(ends))
 
 

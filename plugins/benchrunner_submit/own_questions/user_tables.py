@@ -34,9 +34,10 @@ def read_user_table(
     for table in own:
         if isinstance(table, TextTable) and table.names is not None:
             width = len(replace(table, names=None).column_names(path))
-            if width == len(table.names) > 1:
-                return table.read(workspace)
-            expected += f", or the file has {len(table.names)} columns and no header"
+            if len(table.names) > 1:
+                if width == len(table.names):
+                    return table.read(workspace)
+                expected += f", or {len(table.names)} columns, separated by {table.separator!r}, and no header"
     found = quoted(", ".join(names)) if any(names) else "an empty line"
     raise DataError(f"{path}:1: the columns must be {expected}; found {found}.")
 
@@ -55,5 +56,5 @@ def _kinds(path: Path) -> Collection[str]:
 
 
 def _format(table: sources.TableFile) -> tuple[object, ...]:
-    """Return what tells the format of a table from others, also a table without a header from those with one."""
+    """Return the class of a table, whether quotes enclose its fields, and its column names if it has no header."""
     return type(table), getattr(table, "quoted", None), getattr(table, "names", None)

@@ -233,7 +233,10 @@ def _assign(board: Leaderboard, archive: str, entries: list[Entry]) -> Assigned:
     places = {
         "Inside a folder": (nested, "pack the files themselves, at the top level"),
         "In the archive already": (repeated, "each file must be there once"),
-        "Not files of this leaderboard": (further, "servers refuse extra files (on macOS, pack with zip -X)"),
+        "Not files of this leaderboard": (
+            further,
+            "servers refuse extra files (zip -D -X avoids most)",
+        ),
     }
     for fault, (paths, advice) in places.items():
         if paths:

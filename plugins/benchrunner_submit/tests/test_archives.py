@@ -21,7 +21,7 @@ def test_a_plain_folder_of_files_is_checked_like_an_archive(tmp_path: Path) -> N
     (tmp_path / "notes").mkdir()
     assert findings(BOARD, tmp_path).faults == [
         "Mood.tsv is missing; every file must be there.",
-        "Not files of this leaderboard: 'notes/'; servers refuse extra files (on macOS, pack with zip -X).",
+        "Not files of this leaderboard: 'notes/'; servers refuse extra files (zip -D -X avoids most).",
     ]
 
 
@@ -32,7 +32,7 @@ ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
     ),
     "extra": (
         FILES | {"log.txt": b"x"},
-        "Not files of this leaderboard: 'log.txt'; servers refuse extra files (on macOS, pack with zip -X).",
+        "Not files of this leaderboard: 'log.txt'; servers refuse extra files (zip -D -X avoids most).",
     ),
     "case": ({name.replace("Mood", "mood"): content for name, content in FILES.items()}, "'mood.tsv' must be called"),
     "hyphen": ({name.replace("-", ""): content for name, content in FILES.items()}, "'Verdict.tsv' must be called"),
@@ -43,12 +43,12 @@ ARCHIVES: dict[str, tuple[dict[str, bytes], str]] = {
     ),
     "macOS": (
         FILES | {"__MACOSX/._Mood.tsv": b"x", ".DS_Store": b"x"},
-        "Not files of this leaderboard: '__MACOSX/._Mood.tsv', '.DS_Store'; servers refuse extra files (on macOS, pack",
+        "Not files of this leaderboard: '__MACOSX/._Mood.tsv', '.DS_Store'; servers refuse extra files (zip -D",
     ),
     "nothing": ({}, "other.zip holds no files: Mood.tsv, Ver-dict.tsv, Warmth.tsv are missing; every file must be"),
     "empty folder": (
         FILES | {"notes/": b""},
-        "Not files of this leaderboard: 'notes/'; servers refuse extra files (on macOS, pack with zip -X).",
+        "Not files of this leaderboard: 'notes/'; servers refuse extra files (zip -D -X avoids most).",
     ),
 }
 
@@ -63,7 +63,7 @@ def test_a_folder_in_place_of_a_file_is_no_file(tmp_path: Path) -> None:
     files = {name: content for name, content in FILES.items() if name != "Mood.tsv"}
     assert findings(BOARD, zipped(tmp_path, files | {"Mood.tsv/": b""})).faults == [
         "Mood.tsv is missing; every file must be there.",
-        "Not files of this leaderboard: 'Mood.tsv/'; servers refuse extra files (on macOS, pack with zip -X).",
+        "Not files of this leaderboard: 'Mood.tsv/'; servers refuse extra files (zip -D -X avoids most).",
     ]
 
 

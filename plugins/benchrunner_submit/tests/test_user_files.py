@@ -177,7 +177,9 @@ def test_a_layout_without_a_header_is_read_as_it_is(tmp_path: Path) -> None:
     assert read(task(COLA), tmp_path, "dev.tsv", "gj04\t1\t\tRain\n") == rain
     assert read(task(COLA), tmp_path, "input", "gj04\t1\t\tRain\n") == rain
     assert read(task(COLA), tmp_path, "mine.tsv", "index\tsentence\n0\tRain\n") == rain
-    with pytest.raises(DataError, match="must be sentence or headline, or the file has 4 columns and no header; fou"):
+    with pytest.raises(
+        DataError, match="must be sentence or headline, or 4 columns, separated by '\\\\t', and no header; fou"
+    ):
         read(task(COLA), tmp_path, "mine.tsv", "gj04\tRain\n")
 
 

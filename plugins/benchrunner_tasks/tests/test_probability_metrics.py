@@ -139,8 +139,13 @@ def test_rows_may_offer_different_numbers_of_labels() -> None:
 
 
 def test_questions_without_one_right_label_have_a_reason() -> None:
-    several = Score(None, "its questions have no single right label of several")
+    several = Score(None, "a gold answer is no label, or several")
     assert brier(TWO).score([["yes"], []], of_yes(0.9, 0.1)) == several
     assert log_loss(()).score([0.5], [[1.0]]) == several
-    expected = Score(None, "its probabilities of labels do not add up to 1")
+    absent = Score(None, "the right label of a row is not among those that have probabilities")
+    assert log_loss(()).score([5], [[0.5, 0.5]]) == log_loss(()).score([-1], [[0.5, 0.5]]) == absent
+    assert brier(("a", "b", "c")).score(["c"], [[0.5, 0.5]]) == absent
+    with pytest.raises(PluginError, match="two or more different labels"):
+        brier(("yes",))
+    expected = Score(None, "the probabilities of the labels of a row do not add up to 1")
     assert brier(TWO).score(["yes"], [[0.9, 0.8]]) == brier(TWO).score(["no"], [[float("nan"), 1.0]]) == expected
