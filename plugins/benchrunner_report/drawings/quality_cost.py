@@ -81,7 +81,7 @@ def _groups(
         price, gain = point
         level = sign * gain
         marks = [Mark("", [(abs(price), level)], 5)]
-        if (cost.low or 0) > 0 and cost.high:
+        if cost.low and cost.high and cost.low > 0:
             marks.insert(0, Mark("whisker", [(cost.low, level), (cost.high, level)]))
         about = f"{level:.1f} at {cost.text} {cost.interval_text}".rstrip()
         kind = "" if point in best else "pale"
