@@ -20,7 +20,7 @@ from typing import Any
 from benchrunner.errors import DataError, PluginError, message_of
 from benchrunner.io.json_form import as_json
 from benchrunner.io.messages import quoted
-from benchrunner.io.output_places import check_place, followed
+from benchrunner.io.output_places import check_place
 from benchrunner.process.platform_facts import current_umask, flush_to_disk
 
 TEXT_LIMIT = 2**31
@@ -69,7 +69,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
     Where `path` is a link, the file that it leads to is replaced.
     """
-    path = followed(path)
+    path = check_place(path, is_file=True)
     part = temporary_file(path)
     try:
         with _naming(path):
@@ -96,8 +96,7 @@ def write_folder_atomically(path: Path, write: Callable[[Path], object]) -> None
     An older folder at `path`, or the folder that a link at `path` leads to, is replaced. Anything else there is
     refused. A folder that another process puts there at the same time is kept.
     """
-    path = followed(path)
-    check_place(path, is_file=False)
+    path = check_place(path, is_file=False)
     part = temporary_folder(path)
     try:
         with _naming(path):

@@ -24,16 +24,17 @@ def followed(path: Path) -> Path:
     return target
 
 
-def check_place(path: Path, *, is_file: bool) -> None:
-    """Raise a `RequestError` if no output can be written at `path`; call this before long work.
+def check_place(path: Path, *, is_file: bool) -> Path:
+    """Return what `followed` does; raise a `RequestError` if no output can be written there, before long work.
 
     Missing parent folders are no fault: they are made. `is_file` says whether the output is a file or a folder.
     """
     path = followed(path)
     if is_file and path.is_dir():
-        raise RequestError(f"{path} cannot be written: this is a folder; name a file.")
+        raise RequestError(f"{path} cannot be written: this is a folder. Remove it, or name a file.")
     if not is_file and path.is_file():
         raise RequestError(f"{path} cannot be written: this is a file; name a folder.")
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
         raise RequestError(f"{path} cannot be written: {parent} is not a folder that can be written to.")
+    return path

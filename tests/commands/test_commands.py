@@ -163,7 +163,7 @@ def test_predict_writes_answers_to_standard_output_or_a_file(shell: Shell) -> No
     device = shell.refused("predict", run, "mine.txt", "--runs", "runs", "--device", "gpu")
     assert "Device 'gpu' cannot be used" in device, "also where nothing is computed"
     folder = shell.refused("predict", run, "mine.txt", "--runs", "runs", "--out", "data")
-    assert folder == "benchrunner: data cannot be written: this is a folder; name a file.\n"
+    assert folder == "benchrunner: data cannot be written: this is a folder. Remove it, or name a file.\n"
 
 
 def test_predict_reads_standard_input_and_writes_probabilities(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

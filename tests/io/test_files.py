@@ -99,7 +99,7 @@ def test_a_place_that_cannot_be_written_is_told_before_work(tmp_path: Path) -> N
     check_place(file, is_file=True)
     check_place(tmp_path / "new" / "newer" / "page.html", is_file=True)
     assert not (tmp_path / "new").exists()
-    with pytest.raises(RequestError, match="this is a folder; name a file"):
+    with pytest.raises(RequestError, match=r"this is a folder\. Remove it, or name a file"):
         check_place(tmp_path, is_file=True)
     with pytest.raises(RequestError, match=f"page.html cannot be written: {file} is not a folder"):
         check_place(file / "page.html", is_file=True)

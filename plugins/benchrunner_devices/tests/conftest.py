@@ -19,7 +19,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         information = made.site / "shared_kinds-1.0.dist-info"
         information.mkdir()
         (information / "METADATA").write_text("Metadata-Version: 2.1\nName: shared-kinds\nVersion: 1.0\n")
-        (information / "entry_points.txt").write_text("[benchrunner]\nkinds = shared_kinds\n")
+        (information / "entry_points.txt").write_text("[benchrunner]\nshared = shared_kinds\n")
         patch.setenv("PYTHONPATH", f"{os.environ['PYTHONPATH']}{os.pathsep}{HERE}")
         patch.setattr("subprocess.Popen", forked.Popen)
         patch.setattr("benchrunner.training.loop.LOG_STEPS", 1)

@@ -23,12 +23,6 @@ DIRECT_URLS = {
 }
 """Content of direct_url.json."""
 
-METADATA = {
-    "no METADATA": "REMOVED",
-    "METADATA that is not UTF-8": "Name: bad\nVersion: 1\nSummary: \udcff\n",
-}
-"""Content of METADATA."""
-
 ENTRY_POINTS = {
     "names no module": ("[benchrunner]\nbad = no_such_module\n", SET_ASIDE),
     "names no attribute": ("[benchrunner]\nbad = bad_case:nothing\n", SET_ASIDE),
@@ -48,9 +42,8 @@ def cases() -> Iterator[Case]:
         yield Case(f"editable plugin with {name}", SOUND, LIST, ("bad/task",), files=files, package=True)
     for name, text in DIRECT_URLS.items():
         yield Case(f"direct_url.json is {name}", SOUND, LIST, ("bad/task",), files=((DIRECT_URL, text),))
-    for name, text in METADATA.items():
-        files = (("bad-1.0.dist-info/METADATA", text),)
-        yield Case(f"distribution with {name}", SOUND, LIST, ("mine/mood",), files=files)
+    files = (("bad-1.0.dist-info/METADATA", "REMOVED"),)
+    yield Case("distribution with no METADATA", SOUND, LIST, ("mine/mood",), files=files)
     for name, (text, said) in ENTRY_POINTS.items():
         files = (("bad-1.0.dist-info/entry_points.txt", text),)
         yield Case(f"entry point that {name}", SOUND + "number = 3\n", LIST, (said,), files=files)
