@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily, write_atomically
-from benchrunner_checkpoints import hub_files
-from benchrunner_transformers.checkpoint.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
-from benchrunner_transformers.names import Reference, released_models
+from benchrunner_checkpoints import hub_files, tensor_files
+from benchrunner_transformers.names import SUMMARY, WEIGHTS, Reference, released_models
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -162,7 +161,7 @@ def _revision_of(folder: Path, further: str, workspace: Workspace, fingerprint: 
 
     cache = Cache(workspace.cache)
     digest = hashlib.sha256()
-    for path in (folder / "config.json", folder / SUMMARY, *weight_files(folder)):
+    for path in (folder / "config.json", folder / SUMMARY, *hub_files.weight_files(folder, WEIGHTS)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
     digest.update(further.encode())
@@ -187,7 +186,8 @@ def _layer_count(folder: Path, reference: Reference) -> int:
 
 def _weight_count(folder: Path) -> int:
     """Count the weights in a model's files, those of its published head included."""
-    return sum(tensor.numel() for tensor in read_shapes(weight_files(folder)).values())
+    files = hub_files.weight_files(folder, WEIGHTS)
+    return sum(tensor.numel() for tensor in tensor_files.read_shapes(*files).values())
 
 
 def _remembered(files: str, workspace: Workspace, fingerprint: Callable[[], str]) -> str:

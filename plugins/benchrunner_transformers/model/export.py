@@ -14,8 +14,8 @@ from torch import nn
 from benchrunner import CheckpointError, some_names
 from benchrunner.engine import Encoder, ExportedHead, Features, collate
 from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind, made_on_meta, output_layer, published_class
-from benchrunner_transformers.checkpoint.weight_files import SUMMARY
 from benchrunner_transformers.model.summary import Summary
+from benchrunner_transformers.names import SUMMARY
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
