@@ -16,7 +16,6 @@ from benchrunner_transformers.checkpoint.checking import (
     Checkpoint,
     check,
     from_weights,
-    no_states,
     renamed,
 )
 from benchrunner_transformers.checkpoint.configuration import own_configuration
@@ -87,7 +86,12 @@ def _encoder(
                 f"{folder}: {type(model).__name__} cannot be run on token ids alone: {first_line(error)}"
             ) from None
         if not habits.gives_states:
-            raise no_states(folder / "config.json", model)
+            hint = (
+                " Add ':encoder' to use the encoder alone."
+                if getattr(model.config, "is_encoder_decoder", False)
+                else ""
+            )
+            raise CheckpointError(f"{folder}: {type(model).__name__} gives logits, not states of the tokens.{hint}")
         if not habits.mixes_tokens:
             raise CheckpointError(
                 f"{folder}: {type(model).__name__} computes the state of each token from that token alone here. The "

@@ -17,7 +17,7 @@ from benchrunner import CheckpointError
 from benchrunner.engine import first_line, platform_facts
 from benchrunner_checkpoints import hub_files, tensor_files
 from benchrunner_transformers.checkpoint.configuration import configuration, mark, read_settings
-from benchrunner_transformers.checkpoint.habits import gives_states, without_cache
+from benchrunner_transformers.checkpoint.habits import without_cache
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 from benchrunner_transformers.library_settings import forbid_kernels, quiet
 from benchrunner_transformers.names import WEIGHTS
@@ -64,7 +64,6 @@ def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
         model = made_on_meta(path, model_class, config)
         embeddings = _embeddings(path, model)
         _check_size(path, model, files)
-        _check_run(path, model)
         if tokenizer.size > embeddings:
             raise CheckpointError(
                 f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
@@ -128,28 +127,6 @@ def made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTrai
     except Exception as error:  # the model classes raise many kinds of errors for numbers that do not fit together
         reason = first_line(error)
         raise CheckpointError(f"{path}: {model_class.__name__} cannot be made of these settings: {reason}") from None
-
-
-def _check_run(path: Path, model: PreTrainedModel) -> None:
-    """Refuse a model that needs more than token ids, such as places on a page, or that gives no states of tokens."""
-    name = type(model).__name__
-    try:
-        with torch.device("meta"):
-            outputs = model(input_ids=torch.zeros(1, 8, dtype=torch.long), **without_cache(model))
-    except ValueError as error:
-        if "meta" in str(error):
-            return
-        raise CheckpointError(f"{path}: {name} cannot be run on token ids alone: {first_line(error)}") from None
-    except Exception:  # a part of the model that cannot run without values; loading runs the model with its weights
-        return
-    if not gives_states(model, outputs):
-        raise no_states(path, model)
-
-
-def no_states(path: Path, model: PreTrainedModel) -> CheckpointError:
-    """Return the error for a model that gives no states of tokens."""
-    hint = " Add ':encoder' to use the encoder alone." if getattr(model.config, "is_encoder_decoder", False) else ""
-    return CheckpointError(f"{path}: {type(model).__name__} gives logits, not states of the tokens.{hint}")
 
 
 def _embeddings(path: Path, model: PreTrainedModel) -> int:

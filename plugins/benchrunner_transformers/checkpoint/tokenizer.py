@@ -17,7 +17,7 @@ from tokenizers import Encoding, Tokenizer
 from benchrunner import CheckpointError
 from benchrunner.engine import Frame, Pieces, Sequences, first_line
 from benchrunner_checkpoints import WordCache, tokenizer_limits
-from benchrunner_transformers.checkpoint.tokenizer_files import read_configuration, read_tokenizer
+from benchrunner_transformers.checkpoint.tokenizer_files import read_tokenizer
 
 _PROBES = ("a", "the", ".", "0")
 """Texts that show which tokens a tokenizer puts around a text. The first that has tokens is taken."""
@@ -66,12 +66,11 @@ class HubTokenizer:
         self._prefix = self._word_prefix()
 
     @classmethod
-    def read(cls, folder: Path, config: Any = None) -> HubTokenizer:
+    def read(cls, folder: Path, config: Any) -> HubTokenizer:
         """Read the fast tokenizer of a checkpoint folder, without the network and without code from the folder.
 
-        `config` is the model's configuration; without it, config.json is read.
+        `config` is the model's configuration.
         """
-        config = config or read_configuration(folder)
         return cls(read_tokenizer(folder, config), config, folder)
 
     def save(self, folder: Path) -> None:
