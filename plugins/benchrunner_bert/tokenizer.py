@@ -44,7 +44,7 @@ class BertTokenizer:
         first = ("[CLS]", self._id_of("[CLS]"))
         last = ("[SEP]", self._id_of("[SEP]"))
         tokenizer.post_processor = processors.BertProcessing(last, first)
-        self.words = WordCache(tokenizer, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
+        self.words = WordCache(tokenizer)
         self.fingerprint = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
 
     @property

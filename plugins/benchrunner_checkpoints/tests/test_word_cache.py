@@ -35,7 +35,7 @@ def tokenizer(*, lowercase: bool = True, clean: bool = True, added: str = "[SEP]
 
 
 def cache(made: Tokenizer) -> WordCache:
-    return WordCache(made, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
+    return WordCache(made)
 
 
 def texts(count: int) -> list[str]:

@@ -46,22 +46,15 @@ class WordCache:
     _characters: int
     """Characters of all words."""
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        *,
-        normalizer: str,
-        pre_tokenizer: str,
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         """Prepare a cache for a tokenizer of the library tokenizers.
 
-        `normalizer` and `pre_tokenizer` are the names of the library's types that cut texts at blanks. A tokenizer with
-        other types encodes every text as a whole.
+        BERT's normalizer and pre-tokenizer cut texts at blanks. A tokenizer with others encodes every text as a whole.
         """
         self._tokenizer = tokenizer
         starts = {token.content[:1] for token in tokenizer.get_added_tokens_decoder().values()}
-        is_right_normalizer = described_part(tokenizer.normalizer).get("type") == normalizer
-        is_right_pre_tokenizer = described_part(tokenizer.pre_tokenizer).get("type") == pre_tokenizer
+        is_right_normalizer = described_part(tokenizer.normalizer).get("type") == "BertNormalizer"
+        is_right_pre_tokenizer = described_part(tokenizer.pre_tokenizer).get("type") == "BertPreTokenizer"
         is_plain = any(start.isalnum() or start.isspace() or not start for start in starts)
         self._looks_up = is_right_normalizer and is_right_pre_tokenizer and not is_plain
         any_start = "|".join(map(re.escape, sorted(starts)))

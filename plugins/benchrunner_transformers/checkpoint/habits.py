@@ -29,8 +29,6 @@ class Habits:
     """Whether the states of a sequence depend on its padding, so that only equal lengths can share a batch."""
     mixes_tokens: bool
     """Whether the state of a token depends on other tokens. If not, the model's attention computes nothing here."""
-    takes_cache: bool
-    """Whether the model can keep keys and values for generation, which is switched off."""
     gives_states: bool
     """Whether the model gives states of tokens; see `gives_states`."""
     width: int
@@ -56,7 +54,6 @@ class Habits:
             left_to_right=is_near(whole[:-1], _states(model, torch.cat([ids[:-1], ids[:1]]))[:-1]),
             mixes_padding=not is_near(_states(model, ids[: _LENGTHS[0]]), _padded(model, ids, padding)),
             mixes_tokens=not torch.equal(whole[1:], other_start[1:]),
-            takes_cache="use_cache" in arguments,
             gives_states=gives_states(model, model(input_ids=ids[None], **without_cache(model))),
             width=whole.shape[-1],
             takes_mask="attention_mask" in arguments,

@@ -48,7 +48,7 @@ class HubTokenizer:
         """Remarks on the reading; one sentence each."""
         self._backend = _copy(tokenizer, origin)
         _check_unknown(self._backend, origin)
-        self._cache = WordCache(self._backend, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
+        self._cache = WordCache(self._backend)
         self.reads_segments = _reads_segments(tokenizer, config)
         """Whether the model takes segments. If not, all segments are 0, as in RoBERTa and GPT-2."""
         self.frame = self._frame()
