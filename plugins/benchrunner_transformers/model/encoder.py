@@ -218,7 +218,7 @@ class HubEncoder(Encoder):
         with quiet():
             export_checkpoint(self.model, self.summary_layers, self.tokenizer, head, folder, segments=segments)
             if head is not None:
-                check_logits(self, head, folder, segments=segments)
+                check_logits(self, self.model.config, head, folder, segments=segments)
                 return
         path = folder / "config.json"
         settings = json.loads(path.read_text(encoding="utf-8"))

@@ -12,15 +12,13 @@ import torch
 from torch import nn
 
 from benchrunner import CheckpointError, some_names
-from benchrunner.engine import ExportedHead, Features, collate
+from benchrunner.engine import Encoder, ExportedHead, Features, collate
 from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind, made_on_meta, output_layer, published_class
 from benchrunner_transformers.model.summary import Summary
 from benchrunner_transformers.names import SUMMARY
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
-
-    from benchrunner_transformers.model.encoder import HubEncoder
 
 _NEAR = 1e-3
 """Largest difference of logits, relative to the largest logit, that rounding can explain."""
@@ -156,13 +154,15 @@ def _save_summary(summary: Summary, folder: Path) -> None:
 
 
 @torch.no_grad()
-def check_logits(encoder: HubEncoder, head: ExportedHead, folder: Path, *, segments: bool) -> None:
+def check_logits(
+    encoder: Encoder, config: PreTrainedConfig, head: ExportedHead, folder: Path, *, segments: bool
+) -> None:
     """Raise `CheckpointError` if the library computes other logits from an exported checkpoint than the encoder.
 
-    `segments` says whether the model takes segments.
+    `config` is the encoder's configuration, and `segments` says whether the model takes segments.
     """
     kind = _kind(head)
-    model_class = published_class(encoder.model.config, kind)
+    model_class = published_class(config, kind)
     assert model_class is not None
     model = model_class.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
     features = Features.of(encoder.assemble(["It rained all day."], ["The sea was calm, and we sailed."], 32))
