@@ -19,7 +19,8 @@ import torch
 
 from benchrunner.engine import Dropout, Features, FlatBatch, collate
 from benchrunner_checkpoints import buckets
-from benchrunner_transformers.model.flat_attention import last_flat_state, reads_flat, takes_segments
+from benchrunner_transformers.checkpoint.habits import takes_segments
+from benchrunner_transformers.model.flat_attention import last_flat_state, reads_flat
 from benchrunner_transformers.model.padding import OVERHEAD, join
 
 COLUMNS = {"CoLA": (0, (3,)), "RTE": (1, (1, 2))}
@@ -53,7 +54,7 @@ def made(model_type: str, rate: float) -> Any:
     inner = 768 if model_type == "modernbert" else 1536  # its feed-forward layers have a gate of the same size
     tokens = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 1)
     settings = {**SIZE, "intermediate_size": inner, **tokens, **dict.fromkeys(names, rate)}
-    return AutoModel.from_config(CONFIG_MAPPING[model_type](**settings)).train()
+    return AutoModel.from_config(CONFIG_MAPPING[model_type](**settings)).eval()
 
 
 def batch_of(lengths: np.ndarray, seed: int) -> FlatBatch:
@@ -100,6 +101,7 @@ def main() -> None:
     torch.manual_seed(0)
     model, lengths = made(asked.model_type, asked.dropout), lengths_of(asked.data, asked.task)
     assert reads_flat(model), f"{asked.model_type} does not read flat batches"
+    model.train()
     ways: dict[str, Callable[[FlatBatch], torch.Tensor]] = {
         "without padding": lambda batch: last_flat_state(model, batch),
         "padded buckets": lambda batch: padded_states(model, batch, OVERHEAD["cpu"]),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from benchrunner_bert.checkpoint import read, weights_file
+from benchrunner_bert.checkpoint import WEIGHTS, read
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, pack
 from benchrunner_bert.pretraining.instances.instances import Instances
@@ -21,6 +21,7 @@ from benchrunner_bert.pretraining.pretrain import HELD_OUT_SEED
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.token_head import published_head
+from benchrunner_checkpoints import hub_files
 
 BATCH = 64
 
@@ -35,7 +36,8 @@ def batches(store: TokenStore, settings: Settings, sequences: int) -> list[Pretr
 def mean_loss(model: Path, parts: list[PretrainingBatch]) -> tuple[float, float]:
     """Give the mean loss of a masked token, and the share of tokens that are guessed right."""
     bert = read(model, seed=0).eval()
-    head = published_head(bert, weights_file(model))
+    [path] = hub_files.weight_files(model, WEIGHTS)
+    head = published_head(bert, path)
     loss = hits = count = 0.0
     for part in parts:
         with torch.no_grad():

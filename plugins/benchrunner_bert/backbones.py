@@ -114,11 +114,11 @@ def checkpoint_revision(folder: Path, workspace: Workspace, load: Callable[[], o
     from importlib.metadata import version
 
     from benchrunner.engine import Cache
-    from benchrunner_bert.checkpoint import weights_file
+    from benchrunner_bert.checkpoint import WEIGHTS
 
     cache = Cache(workspace.cache)
     digest = hashlib.sha256()
-    for path in (*(folder / name for name in FILES), weights_file(folder)):
+    for path in (*(folder / name for name in FILES), *hub_files.weight_files(folder, WEIGHTS)):
         if path.is_file():
             digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
     memory = workspace.cache / "checked" / f"{digest.hexdigest()}-bert-{version('benchrunner')}"

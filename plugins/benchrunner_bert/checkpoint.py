@@ -38,7 +38,7 @@ def read(folder: Path, *, seed: int) -> Bert:
         raise CheckpointError(
             f"{folder}/config.json: hidden_act '{config.activation}' is none of {', '.join(ACTIVATIONS)}."
         )
-    path = weights_file(folder)
+    [path] = hub_files.weight_files(folder, WEIGHTS)
     weights_at_least = config.weights - config.pooler_weights  # the pooler may be missing
     check_files(folder / "config.json", config.layers, weights_at_least, path)
     tokenizer = read_tokenizer(folder, config.vocabulary)
@@ -71,16 +71,6 @@ class _NoInitialisation(TorchFunctionMode):
         if func in (nn.init.kaiming_uniform_, nn.init.uniform_, nn.init.normal_):
             return None
         return func(*args, **(kwargs or {}))
-
-
-def weights_file(folder: Path) -> Path:
-    """Find the file of a checkpoint's weights, in a folder whose files can all be read."""
-    hub_files.check_folder(folder)
-    for name in WEIGHTS:
-        if (folder / name).is_file():
-            tensor_files.check_header(folder / name)
-            return folder / name
-    raise CheckpointError(f"{folder}: no weights; {' or '.join(WEIGHTS)} was expected.")
 
 
 def read_tokenizer(folder: Path, embeddings: int) -> BertTokenizer:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 
-import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from benchrunner import CheckpointError, read_json_object
@@ -17,8 +15,6 @@ from benchrunner_checkpoints import WordCache, tokenizer_limits
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special tokens."""
-_CHUNK = 4096
-"""Number of texts encoded at once: enough to keep all cores busy, few enough to limit the memory for token objects."""
 
 
 class BertTokenizer:
@@ -48,7 +44,7 @@ class BertTokenizer:
         first = ("[CLS]", self._id_of("[CLS]"))
         last = ("[SEP]", self._id_of("[SEP]"))
         tokenizer.post_processor = processors.BertProcessing(last, first)
-        self.words = WordCache(tokenizer, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
+        self.words = WordCache(tokenizer)
         self.fingerprint = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
 
     @property
@@ -135,20 +131,7 @@ class BertTokenizer:
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Encode whole texts on all cores, without special tokens."""
-        self._tokenizer.no_truncation()
-        empty = np.empty(0, dtype=np.int32)  # np.concatenate needs at least one array
-        tokens = [empty]
-        spans = [empty.reshape(0, 2)]
-        starts = [0]
-        for start in range(0, len(texts), _CHUNK):
-            encodings = self._tokenizer.encode_batch(texts[start : start + _CHUNK], add_special_tokens=False)
-            ids = chain.from_iterable(encoding.ids for encoding in encodings)
-            tokens.append(np.fromiter(ids, dtype=np.int32))
-            offsets = chain.from_iterable(encoding.offsets for encoding in encodings)
-            spans.append(np.fromiter(chain.from_iterable(offsets), dtype=np.int32).reshape(-1, 2))
-            for encoding in encodings:
-                starts.append(starts[-1] + len(encoding))
-        return Pieces(np.concatenate(tokens), np.concatenate(spans), np.array(starts, dtype=np.int64))
+        return self.words.pieces(texts)
 
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         """Encode texts or pairs of texts on all cores; pairs that are too long lose tokens at the end of the longer."""

@@ -6,16 +6,14 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily, write_atomically
-from benchrunner_checkpoints import hub_files
-from benchrunner_transformers.checkpoint.weight_files import SUMMARY, WEIGHTS, read_shapes, weight_files
-from benchrunner_transformers.names import Reference, released_models
+from benchrunner_checkpoints import hub_files, tensor_files
+from benchrunner_transformers.names import SUMMARY, WEIGHTS, Reference, released_models
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -51,23 +49,100 @@ class LibraryModel(Backbone):
     reference: Reference
     about: str
     on_hub: bool = False
+    own_code: bool = False
+    """Whether its own code computes the model, which the user trusts. Only `load` runs the code."""
 
     def revision(self, workspace: Workspace) -> str:
-        return _revision(self.folder(workspace), self.reference, workspace)
+        """Hash weights and settings, the tokenizer as it is, and what further tells models apart.
 
-    def layer_count(self, workspace: Workspace) -> int:
-        return _layer_count(self.folder(workspace), self.reference)
-
-    def weight_count(self, workspace: Workspace) -> int:
-        return _weight_count(self.folder(workspace))
-
-    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        from benchrunner_transformers.loading import load
+        The model is loaded where it was never checked: a command with bad weights then ends before its first fit.
+        """
+        from benchrunner.engine import Cache
 
         folder = self.folder(workspace)
-        encoder = load(folder, seed=seed, encoder_only=self.reference.encoder_only)
+        code = self._code(folder, workspace)
+        cache = Cache(workspace.cache)
+        digest = hashlib.sha256()
+        for path in (folder / "config.json", folder / SUMMARY, *hub_files.weight_files(folder, WEIGHTS)):
+            if path.is_file():
+                digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
+        if code is not None:
+            digest.update(f"own code {code.digest}\n".encode())
+        elif self.reference.encoder_only:
+            digest.update(b"encoder only\n")
+        files = digest.copy()
+        for path in sorted(folder.iterdir()):
+            if path.is_file() and path.suffix not in _WEIGHTS:
+                files.update(f"{path.name} {cache.file_hash(path)}\n".encode())
+        memory = workspace.cache / "checked" / f"{files.hexdigest()}-{checking_code()}.json"
+        digest.update(self._fingerprint(folder, memory).encode())
+        return digest.hexdigest()
+
+    def _fingerprint(self, folder: Path, memory: Path) -> str:
+        """Return the fingerprint of the tokenizer; read it where the same code never read the same files before.
+
+        No own code runs. The values of the weights of a model of the library are checked as well.
+        """
+        with contextlib.suppress(CheckpointError):
+            kept = read_json_object(memory, error=CheckpointError).get("tokenizer") if memory.is_file() else None
+            if isinstance(kept, str):
+                return kept
+        if self.own_code:
+            from benchrunner_transformers.checkpoint.configuration import own_configuration
+            from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
+
+            settings = read_json_object(folder / "config.json", error=CheckpointError)
+            tokenizer = HubTokenizer.read(folder, own_configuration(settings, None)).fingerprint
+        else:
+            from benchrunner_transformers.loading import load
+
+            tokenizer = load(folder, seed=0, encoder_only=self.reference.encoder_only).tokenizer_fingerprint
+        write_atomically(memory, lambda part: part.write_text(json.dumps({"tokenizer": tokenizer})))
+        return tokenizer
+
+    def layer_count(self, workspace: Workspace) -> int | None:
+        if self.own_code:
+            return None
+        from benchrunner_transformers.checkpoint.checking import check, made_on_meta
+        from benchrunner_transformers.model.layers import layers_of, no_layers
+
+        folder = self.folder(workspace)
+        checkpoint = check(folder, encoder_only=self.reference.encoder_only)
+        model = made_on_meta(folder / "config.json", checkpoint.model_class, checkpoint.config)
+        if layers := layers_of(model):
+            return len(layers)
+        raise no_layers(model)
+
+    def weight_count(self, workspace: Workspace) -> int:
+        """Count the weights in the model's files, those of its published head included."""
+        files = hub_files.weight_files(self.folder(workspace), WEIGHTS)
+        return sum(tensor.numel() for tensor in tensor_files.read_shapes(*files).values())
+
+    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
+        from benchrunner_transformers.loading import load, load_with_code
+
+        folder = self.folder(workspace)
+        code = self._code(folder, workspace)
+        if code is None:
+            encoder = load(folder, seed=seed, encoder_only=self.reference.encoder_only)
+        else:
+            encoder = load_with_code(folder, code, workspace, seed=seed)
+            encoder.notes += (f"the model is computed by its own code, {code.digest[:12]}",)
         encoder.notes += self.notes(folder)
         return encoder
+
+    def _code(self, folder: Path, workspace: Workspace) -> OwnCode | None:
+        """Return the model's own code as it is now; raise `CheckpointError` if the code is trusted no more."""
+        from benchrunner_transformers.checkpoint.own_code import trusted_code
+
+        if not self.own_code:
+            return None
+        config = folder / "config.json"
+        settings = read_json_object(config, error=CheckpointError)
+        code = trusted_code(config, settings, self.home(folder), workspace)
+        if code is None:
+            raise CheckpointError(f"{folder}: the code of the model changed, and is not trusted any more.")
+        return code
 
     def notes(self, folder: Path) -> tuple[str, ...]:
         """Say which commit of a branch or tag was read."""
@@ -91,118 +166,6 @@ class LibraryModel(Backbone):
             if name == Path(name).name:  # else the tokenizer is refused when it is read
                 hub_files.find_hub_file(repository, name, workspace, folder.name)
         return folder
-
-
-@final
-@dataclass(frozen=True)
-class OwnCodeModel(Backbone):
-    """A model that its own code computes, which the user trusts. Only `load` runs the code."""
-
-    name: str
-    model: LibraryModel
-    about: str = "a model with code of its own"
-
-    def revision(self, workspace: Workspace) -> str:
-        from benchrunner_transformers.checkpoint.configuration import own_configuration
-        from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
-
-        folder, code = self._trusted(workspace)
-
-        def fingerprint() -> str:
-            settings = read_json_object(folder / "config.json", error=CheckpointError)
-            return HubTokenizer.read(folder, own_configuration(settings, None)).fingerprint
-
-        return _revision_of(folder, f"own code {code.digest}\n", workspace, fingerprint)
-
-    def weight_count(self, workspace: Workspace) -> int:
-        return self.model.weight_count(workspace)
-
-    def load(self, workspace: Workspace, *, seed: int) -> Encoder:
-        from benchrunner_transformers.loading import load_with_code
-
-        folder, code = self._trusted(workspace)
-        encoder = load_with_code(folder, code, workspace, seed=seed)
-        encoder.notes += (f"the model is computed by its own code, {code.digest[:12]}",)
-        encoder.notes += self.model.notes(folder)
-        return encoder
-
-    def _trusted(self, workspace: Workspace) -> tuple[Path, OwnCode]:
-        """Return the folder and its code as they are now; raise `CheckpointError` if the code is trusted no more."""
-        from benchrunner_transformers.checkpoint.own_code import trusted_code
-
-        folder = self.model.folder(workspace)
-        config = folder / "config.json"
-        settings = read_json_object(config, error=CheckpointError)
-        code = trusted_code(config, settings, self.model.home(folder), workspace)
-        if code is None:
-            raise CheckpointError(f"{folder}: the code of the model changed, and is not trusted any more.")
-        return folder, code
-
-
-def _revision(folder: Path, reference: Reference, workspace: Workspace) -> str:
-    """Hash a model of the library: its files, and which part is used. The model is loaded where it was never checked.
-
-    The values of the weights are checked as well, so that a command ends before its first fit.
-    """
-
-    def fingerprint() -> str:
-        from benchrunner_transformers.loading import load
-
-        return load(folder, seed=0, encoder_only=reference.encoder_only).tokenizer_fingerprint
-
-    return _revision_of(folder, "encoder only\n" if reference.encoder_only else "", workspace, fingerprint)
-
-
-def _revision_of(folder: Path, further: str, workspace: Workspace, fingerprint: Callable[[], str]) -> str:
-    """Hash a model's weights and settings, its tokenizer as it is, and what further tells models apart.
-
-    `fingerprint` reads the tokenizer's. It is called where a file changed that loading may read.
-    """
-    from benchrunner.engine import Cache
-
-    cache = Cache(workspace.cache)
-    digest = hashlib.sha256()
-    for path in (folder / "config.json", folder / SUMMARY, *weight_files(folder)):
-        if path.is_file():
-            digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
-    digest.update(further.encode())
-    files = digest.copy()
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and path.suffix not in _WEIGHTS:
-            files.update(f"{path.name} {cache.file_hash(path)}\n".encode())
-    digest.update(_remembered(files.hexdigest(), workspace, fingerprint).encode())
-    return digest.hexdigest()
-
-
-def _layer_count(folder: Path, reference: Reference) -> int:
-    from benchrunner_transformers.checkpoint.checking import check, made_on_meta
-    from benchrunner_transformers.model.layers import layers_of, no_layers
-
-    checkpoint = check(folder, encoder_only=reference.encoder_only)
-    model = made_on_meta(folder / "config.json", checkpoint.model_class, checkpoint.config)
-    if layers := layers_of(model):
-        return len(layers)
-    raise no_layers(model)
-
-
-def _weight_count(folder: Path) -> int:
-    """Count the weights in a model's files, those of its published head included."""
-    return sum(tensor.numel() for tensor in read_shapes(weight_files(folder)).values())
-
-
-def _remembered(files: str, workspace: Workspace, fingerprint: Callable[[], str]) -> str:
-    """Return the fingerprint of a checkpoint's tokenizer; read it where the same code never read the same files before.
-
-    `files` is a hash of the files.
-    """
-    memory = workspace.cache / "checked" / f"{files}-{checking_code()}.json"
-    with contextlib.suppress(CheckpointError):
-        kept = read_json_object(memory, error=CheckpointError).get("tokenizer") if memory.is_file() else None
-        if isinstance(kept, str):
-            return kept
-    tokenizer = fingerprint()
-    write_atomically(memory, lambda part: part.write_text(json.dumps({"tokenizer": tokenizer})))
-    return tokenizer
 
 
 def checking_code() -> str:
@@ -259,6 +222,6 @@ def _readable(model: LibraryModel, config: Path, workspace: Workspace) -> Backbo
     home = model.home(config.parent)
     settings = read_json_object(config, error=CheckpointError)
     if trusted_code(config, settings, home, workspace) is not None:
-        return OwnCodeModel(model.name, model)
+        return replace(model, about="a model with code of its own", own_code=True)
     read_settings(config, lambda settings: advice_on_code(config, settings, home, workspace))
     return model

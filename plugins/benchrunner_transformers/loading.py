@@ -11,12 +11,11 @@ import torch
 
 from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import first_line, randomness
-from benchrunner_checkpoints import tensor_files
+from benchrunner_checkpoints import hub_files, tensor_files
 from benchrunner_transformers.checkpoint.checking import (
     Checkpoint,
     check,
     from_weights,
-    no_states,
     renamed,
 )
 from benchrunner_transformers.checkpoint.configuration import own_configuration
@@ -24,11 +23,11 @@ from benchrunner_transformers.checkpoint.habits import Habits, settle_attention
 from benchrunner_transformers.checkpoint.own_code import OwnCode
 from benchrunner_transformers.checkpoint.published_heads import BASE
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
-from benchrunner_transformers.checkpoint.weight_files import SUMMARY, read_tensors, weight_files
 from benchrunner_transformers.library_settings import quiet
 from benchrunner_transformers.model.encoder import HubEncoder
 from benchrunner_transformers.model.own_model import fill, made_of_own_code
 from benchrunner_transformers.model.summary import Summary
+from benchrunner_transformers.names import SUMMARY, WEIGHTS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -41,7 +40,7 @@ def load(folder: Path, *, seed: int, encoder_only: bool) -> HubEncoder:
     """Load the model of a folder with its tokenizer. Weights of the summary that it lacks are drawn from the seed."""
     try:
         checkpoint = check(folder, encoder_only=encoder_only)
-        tensors = read_tensors(checkpoint.files)
+        tensors = tensor_files.read_tensors(*checkpoint.files)
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(randomness.derived(seed, "missing weights"))
             weights = renamed(tensors, checkpoint.model_class, checkpoint.config, checkpoint.encoder_only)
@@ -55,8 +54,8 @@ def load_with_code(folder: Path, code: OwnCode, workspace: Workspace, *, seed: i
     """Load the model of a folder by its own code, which runs here. Weights that it lacks are drawn from the seed."""
     path = folder / "config.json"
     settings = read_json_object(path, error=CheckpointError)
-    files = weight_files(folder)
-    tensors = read_tensors(files)
+    files = hub_files.weight_files(folder, WEIGHTS)
+    tensors = tensor_files.read_tensors(*files)
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(randomness.derived(seed, "missing weights"))
         tokenizer = HubTokenizer.read(folder, own_configuration(settings, None))
@@ -87,7 +86,12 @@ def _encoder(
                 f"{folder}: {type(model).__name__} cannot be run on token ids alone: {first_line(error)}"
             ) from None
         if not habits.gives_states:
-            raise no_states(folder / "config.json", model)
+            hint = (
+                " Add ':encoder' to use the encoder alone."
+                if getattr(model.config, "is_encoder_decoder", False)
+                else ""
+            )
+            raise CheckpointError(f"{folder}: {type(model).__name__} gives logits, not states of the tokens.{hint}")
         if not habits.mixes_tokens:
             raise CheckpointError(
                 f"{folder}: {type(model).__name__} computes the state of each token from that token alone here. The "
@@ -126,7 +130,7 @@ def _summary(
     summary = Summary.of(model.config, otherwise=place)
     summary.draw(randomness.generator(seed, "summary"))
     file = checkpoint.folder / SUMMARY
-    saved = read_tensors([file]) if file.is_file() else {}
+    saved = tensor_files.read_tensors(file) if file.is_file() else {}
     choice = any(str(name).endswith("ForMultipleChoice") for name in model.config.architectures or ())
     taken = summary.take({**tensors, **saved}, choice=choice)
     if "add_pooling_layer" in inspect.signature(type(model).__init__).parameters:

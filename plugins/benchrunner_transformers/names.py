@@ -1,4 +1,4 @@
-"""Names of models: references to folders and hub ids, and the released models on the hub, which models.toml lists."""
+"""Names of files of weights, references to folders and hub ids, and the released models that models.toml lists."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ from functools import cache
 from pathlib import Path
 from typing import Self, final
 
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+"""Files of weights; the first that exists is read. An index lists several files.
+
+Only torch's weights_only loader opens a .bin file.
+"""
+SUMMARY = "summary.safetensors"
+"""File in the folder of a fit with the weights between encoder and output layer."""
 ENCODER = ":encoder"
 """End of a reference to the encoder of a model that has an encoder and a decoder."""
 

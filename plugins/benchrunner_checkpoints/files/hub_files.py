@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchrunner import CheckpointError, UnknownName, Workspace, read_json_object
 from benchrunner.engine import first_line, hub_access, platform_facts
+from benchrunner_checkpoints.files import tensor_files
 
 _TEXTS = (".jinja", ".json", ".model", ".py", ".tiktoken", ".txt", ".vocab")
 _LARGEST_TEXT = 1 << 28
@@ -140,6 +141,26 @@ def check_folder(folder: Path) -> None:
                 f"{path}: not a regular file of at most {limit:,} bytes, the most that is read of such a file. Get it "
                 "again from its source, or move it out of the folder."
             )
+
+
+def weight_files(folder: Path, names: Sequence[str]) -> list[Path]:
+    """Find the files of a checkpoint's weights, in a folder whose files can all be read.
+
+    The first of `names` that exists is taken. A name with `.index.json` at its end stands for the files that it lists.
+    """
+    check_folder(folder)
+    for name in names:
+        path = folder / name
+        if path.is_file():
+            files = [folder / shard for shard in shard_files(path)] or [path]
+            missing = [file.name for file in files if not file.is_file()]
+            if missing:
+                raise CheckpointError(f"{path}: files of weights are missing: {', '.join(missing)}.")
+            for file in files:
+                tensor_files.check_header(file)
+            return files
+    whole = " or ".join(name for name in names if not name.endswith(_SHARDS))
+    raise CheckpointError(f"{folder}: no weights; {whole} was expected.")
 
 
 def shard_files(index: Path) -> list[str]:

@@ -19,37 +19,40 @@ _ALIGNMENT = 64
 """Bytes: the memory of a new tensor begins at a multiple of this number."""
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read all tensors of a safetensors file, or of a .bin file with torch's weights_only loader.
+def read_tensors(*paths: Path) -> dict[str, Tensor]:
+    """Read all tensors of safetensors files, or of .bin files with torch's weights_only loader.
 
     Products of matrices depend on where in memory these begin. So each tensor begins where torch lets new ones begin,
     and equal weights compute equal numbers, whatever files they are read from.
     """
-    tensors = _read(path, "cpu")
+    tensors = _read(paths, "cpu")
     for name, tensor in tensors.items():
         if tensor.data_ptr() % _ALIGNMENT:
             tensors[name] = tensor.clone()
     return tensors
 
 
-def read_shapes(path: Path) -> dict[str, Tensor]:
+def read_shapes(*paths: Path) -> dict[str, Tensor]:
     """Read names, shapes and types of all tensors; the tensors are on torch's meta device, without memory."""
-    return _read(path, "meta")
+    return _read(paths, "meta")
 
 
-def _read(path: Path, device: str) -> dict[str, Tensor]:
-    try:
-        if not path.is_file():
-            raise ValueError("it is not a regular file")
-        return _safetensors(path, device) if path.suffix == ".safetensors" else _pickle(path, device)
-    except Exception as error:  # both loaders raise many kinds of errors for a damaged or foreign file
-        raise CheckpointError(f"{path}: the weights cannot be read: {first_line(error)}") from None
+def _read(paths: Iterable[Path], device: str) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {}
+    for path in paths:
+        try:
+            if not path.is_file():
+                raise ValueError("it is not a regular file")
+            tensors |= _safetensors(path, device) if path.suffix == ".safetensors" else _pickle(path, device)
+        except Exception as error:  # both loaders raise many kinds of errors for a damaged or foreign file
+            raise CheckpointError(f"{path}: the weights cannot be read: {first_line(error)}") from None
+    return tensors
 
 
 def check_header(path: Path) -> None:
     """Raise a `CheckpointError` if the header of a safetensors file contradicts its size, before it is read whole."""
     if path.suffix == ".safetensors":
-        _read(path, "header")
+        _read([path], "header")
 
 
 def _safetensors(path: Path, device: str) -> dict[str, Tensor]:

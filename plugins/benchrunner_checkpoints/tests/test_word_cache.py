@@ -2,10 +2,12 @@
 
 import random
 
+import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from benchrunner_checkpoints.tokens import word_cache
+from benchrunner_checkpoints.tokens.spans import trimmed
 from benchrunner_checkpoints.tokens.word_cache import WordCache
 
 LETTERS = [chr(code) for code in range(33, 127)]
@@ -33,7 +35,7 @@ def tokenizer(*, lowercase: bool = True, clean: bool = True, added: str = "[SEP]
 
 
 def cache(made: Tokenizer) -> WordCache:
-    return WordCache(made, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
+    return WordCache(made)
 
 
 def texts(count: int) -> list[str]:
@@ -92,3 +94,11 @@ def test_no_texts_give_no_tokens() -> None:
     pieces = cache(tokenizer()).tokens([])
     assert (len(pieces.tokens), pieces.starts.tolist()) == (0, [0])
     assert cache(tokenizer()).tokens(["", " "]).starts.tolist() == [0, 0, 0]
+
+
+def test_spans_lose_white_space_at_their_ends() -> None:
+    spans = np.array([[0, 3], [3, 4], [4, 6], [0, 2], [2, 5]], dtype=np.int32)
+    counts = np.array([3, 0, 2])
+    expected = [[1, 3], [4, 4], [4, 5], [2, 2], [4, 5]]
+    assert trimmed([" ab\u2003c\n", "", "  \u00a0 ż"[:4] + "ż"], spans, counts).tolist() == expected
+    assert trimmed(["  "], spans[3:4], np.array([1])).tolist() == [[2, 2]]

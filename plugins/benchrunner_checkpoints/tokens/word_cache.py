@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from benchrunner.engine import Pieces, blocks
+from benchrunner_checkpoints.tokens.spans import trimmed
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 CHUNK = 4096
 """Number of texts encoded at once: enough to keep all cores busy, few enough to limit the memory for token objects."""
@@ -21,6 +22,10 @@ MOST_WORDS = 1_000_000
 """Most words of a cache, some hundred megabytes; a cache that has more begins anew."""
 MOST_CHARACTERS = 1 << 26
 """Most characters of all words of a cache together."""
+
+_Encoded = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Tokens of some texts, int32 (tokens,), their number in each text, int64 (texts,), and their spans or no spans."""
+_NO_SPANS = np.empty((0, 2), dtype=np.int32)
 
 
 @final
@@ -41,22 +46,15 @@ class WordCache:
     _characters: int
     """Characters of all words."""
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        *,
-        normalizer: str,
-        pre_tokenizer: str,
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         """Prepare a cache for a tokenizer of the library tokenizers.
 
-        `normalizer` and `pre_tokenizer` are the names of the library's types that cut texts at blanks. A tokenizer with
-        other types encodes every text as a whole.
+        BERT's normalizer and pre-tokenizer cut texts at blanks. A tokenizer with others encodes every text as a whole.
         """
         self._tokenizer = tokenizer
         starts = {token.content[:1] for token in tokenizer.get_added_tokens_decoder().values()}
-        is_right_normalizer = described_part(tokenizer.normalizer).get("type") == normalizer
-        is_right_pre_tokenizer = described_part(tokenizer.pre_tokenizer).get("type") == pre_tokenizer
+        is_right_normalizer = described_part(tokenizer.normalizer).get("type") == "BertNormalizer"
+        is_right_pre_tokenizer = described_part(tokenizer.pre_tokenizer).get("type") == "BertPreTokenizer"
         is_plain = any(start.isalnum() or start.isspace() or not start for start in starts)
         self._looks_up = is_right_normalizer and is_right_pre_tokenizer and not is_plain
         any_start = "|".join(map(re.escape, sorted(starts)))
@@ -65,21 +63,36 @@ class WordCache:
 
     def tokens(self, texts: Sequence[str]) -> Pieces:
         """Encode whole texts without special tokens. The spans of the result are left empty."""
+        return self._encoded(texts, self._chunk)
+
+    def pieces(self, texts: Sequence[str]) -> Pieces:
+        """Encode whole texts on all cores, without special tokens. Spans have no white space at their ends."""
+        return self._encoded(texts, self._with_spans)
+
+    def _encoded(self, texts: Sequence[str], encode: Callable[[Sequence[str]], _Encoded]) -> Pieces:
+        """Encode texts in chunks with a function, and join the results."""
         self._tokenizer.no_truncation()
         tokens = [np.empty(0, dtype=np.int32)]  # np.concatenate needs at least one array
         counts = [np.zeros(1, dtype=np.int64)]
+        spans = [_NO_SPANS]
         for start in range(0, len(texts), CHUNK):
-            tokens_of_chunk, counts_of_chunk = self._chunk(texts[start : start + CHUNK])
-            tokens.append(tokens_of_chunk)
-            counts.append(counts_of_chunk)
-        no_spans = np.empty((0, 2), dtype=np.int32)
+            chunk = encode(texts[start : start + CHUNK])
+            tokens.append(chunk[0])
+            counts.append(chunk[1])
+            spans.append(chunk[2])
         starts = np.cumsum(np.concatenate(counts))
-        return Pieces(np.concatenate(tokens), no_spans, starts)
+        return Pieces(np.concatenate(tokens), np.concatenate(spans), starts)
 
-    def _chunk(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tokens of some texts, int32 (tokens,), and their number in each text, int64 (texts,)."""
+    def _with_spans(self, texts: Sequence[str]) -> _Encoded:
+        encodings = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        tokens, counts = _joined(encodings)
+        offsets = chain.from_iterable(encoding.offsets for encoding in encodings)
+        spans = np.fromiter(chain.from_iterable(offsets), dtype=np.int32)
+        return tokens, counts, trimmed(texts, spans.reshape(-1, 2), counts)
+
+    def _chunk(self, texts: Sequence[str]) -> _Encoded:
         if not self._looks_up:
-            return _encoded(self._tokenizer, texts)
+            return *self._whole(texts), _NO_SPANS
         words, sizes = self._words(texts)
         look_up = map(self._numbers.__getitem__, words)
         numbers = np.fromiter(look_up, dtype=np.int64, count=len(words))
@@ -90,7 +103,7 @@ class WordCache:
         totals = np.cumsum(counts)[last]
         if len(self._numbers) > MOST_WORDS or self._characters > MOST_CHARACTERS:
             self._clear()
-        return tokens, np.diff(totals, prepend=0)
+        return tokens, np.diff(totals, prepend=0), _NO_SPANS
 
     def _words(self, texts: Sequence[str]) -> tuple[list[str], list[int]]:
         """Cut texts at blanks; return all words, and the number of words of each text. Some texts are one word."""
@@ -109,11 +122,15 @@ class WordCache:
     def _encode_new_words(self) -> None:
         new = self._numbers.new
         self._numbers.new = []
-        tokens, counts = _encoded(self._tokenizer, new)
+        tokens, counts = self._whole(new)
         self._tokens = np.concatenate([self._tokens, tokens])
         self._counts = np.concatenate([self._counts, counts])
         self._starts = np.cumsum(self._counts) - self._counts
         self._characters += sum(map(len, new))
+
+    def _whole(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Encode texts as wholes: return their tokens, int32, and their number in each text, int64."""
+        return _joined(self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False))
 
     def _clear(self) -> None:
         self._numbers = _WordNumbers()
@@ -136,9 +153,8 @@ class _WordNumbers(dict[str, int]):
         return number
 
 
-def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Encode texts as wholes: return their tokens, int32, and their number in each text, int64."""
-    encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+def _joined(encodings: Sequence[Encoding]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tokens of all encodings, int32, and their number in each encoding, int64."""
     ids = [encoding.ids for encoding in encodings]
     counts = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
     tokens = np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(counts.sum()))

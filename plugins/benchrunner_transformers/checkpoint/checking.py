@@ -6,7 +6,7 @@ The weights are compared with the model that the settings describe, on torch's m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -15,12 +15,12 @@ import torch
 
 from benchrunner import CheckpointError
 from benchrunner.engine import first_line, platform_facts
-from benchrunner_checkpoints import tensor_files
+from benchrunner_checkpoints import hub_files, tensor_files
 from benchrunner_transformers.checkpoint.configuration import configuration, mark, read_settings
-from benchrunner_transformers.checkpoint.habits import gives_states, without_cache
+from benchrunner_transformers.checkpoint.habits import without_cache
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
-from benchrunner_transformers.checkpoint.weight_files import read_shapes, weight_files
 from benchrunner_transformers.library_settings import forbid_kernels, quiet
+from benchrunner_transformers.names import WEIGHTS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -54,8 +54,8 @@ def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
     """Read everything but the weights, and compare it; raise `CheckpointError` if it does not fit together."""
     path = folder / "config.json"
     settings = read_settings(path)
-    files = weight_files(folder)
-    shapes = read_shapes(files)
+    files = hub_files.weight_files(folder, WEIGHTS)
+    shapes = tensor_files.read_shapes(*files)
     forbid_kernels()
     with quiet():
         config = configuration(path, settings, tensors=len(shapes))
@@ -64,12 +64,13 @@ def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
         model = made_on_meta(path, model_class, config)
         embeddings = _embeddings(path, model)
         _check_size(path, model, files)
-        _check_run(path, model)
         if tokenizer.size > embeddings:
             raise CheckpointError(
                 f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
             )
-        left_out = _check_weights(folder, model_class, config, renamed(shapes, model_class, config, encoder_only))
+        shapes = dict(renamed(shapes, model_class, config, encoder_only))
+        model, report = from_weights(model_class, config, shapes, torch.device("meta"))
+        left_out = judge(folder, model, shapes, report, f"{model.base_model_prefix}.")
     return Checkpoint(folder, tuple(files), config, tokenizer, model_class, encoder_only, tuple(left_out))
 
 
@@ -128,28 +129,6 @@ def made_on_meta(path: Path, model_class: type[PreTrainedModel], config: PreTrai
         raise CheckpointError(f"{path}: {model_class.__name__} cannot be made of these settings: {reason}") from None
 
 
-def _check_run(path: Path, model: PreTrainedModel) -> None:
-    """Refuse a model that needs more than token ids, such as places on a page, or that gives no states of tokens."""
-    name = type(model).__name__
-    try:
-        with torch.device("meta"):
-            outputs = model(input_ids=torch.zeros(1, 8, dtype=torch.long), **without_cache(model))
-    except ValueError as error:
-        if "meta" in str(error):
-            return
-        raise CheckpointError(f"{path}: {name} cannot be run on token ids alone: {first_line(error)}") from None
-    except Exception:  # a part of the model that cannot run without values; loading runs the model with its weights
-        return
-    if not gives_states(model, outputs):
-        raise no_states(path, model)
-
-
-def no_states(path: Path, model: PreTrainedModel) -> CheckpointError:
-    """Return the error for a model that gives no states of tokens."""
-    hint = " Add ':encoder' to use the encoder alone." if getattr(model.config, "is_encoder_decoder", False) else ""
-    return CheckpointError(f"{path}: {type(model).__name__} gives logits, not states of the tokens.{hint}")
-
-
 def _embeddings(path: Path, model: PreTrainedModel) -> int:
     """Return the number of tokens that a model has embeddings for."""
     try:
@@ -172,36 +151,38 @@ def _check_size(path: Path, model: PreTrainedModel, files: Sequence[Path]) -> No
         )
 
 
-def _check_weights(
-    folder: Path, model_class: type[PreTrainedModel], config: PreTrainedConfig, shapes: Mapping[str, torch.Tensor]
+def judge(
+    folder: Path,
+    model: PreTrainedModel,
+    weights: Mapping[str, torch.Tensor],
+    report: Mapping[str, Any],
+    prefix: str,
 ) -> list[str]:
-    """Compare names and shapes of all weights with the model's; return the names of weights that are left out."""
-    model, report = from_weights(model_class, config, shapes, torch.device("meta"))
-    _check_types(folder, model, {name: shapes[name] for name in shapes.keys() - set(report["unexpected_keys"])})
+    """Refuse weights that are not those of a model; return the names of weights that are left out.
+
+    `report` is what the library says of weights that it reads, and `prefix` what may stand before the model's names.
+    Buffers, such as the numbers of positions, may have any type.
+    """
+    buffers = {name for name, _ in model.named_buffers()}
+    read = dict[str, torch.Tensor]()
+    for name in weights.keys() - set(report["unexpected_keys"]):
+        if name.removeprefix(prefix) not in buffers:
+            read[name] = weights[name]
+    tensor_files.check_types(folder, read)
     parts = {name for name, _ in model.named_children()}
-    prefix = f"{model.base_model_prefix}."
+    faults = [f"missing: {name}" for name in sorted(report["missing_keys"]) if not name.startswith(POOLER)]
     heads = list[str]()
-    unexpected = list[str]()
     for name in sorted(report["unexpected_keys"]):
         part = name.removeprefix(prefix).partition(".")[0]
-        is_layer = part in parts and f"{part}." != POOLER
-        (unexpected if is_layer else heads).append(name)
-    faults = [f"missing: {name}" for name in sorted(report["missing_keys"]) if not name.startswith(POOLER)]
-    faults += [f"unexpected: {name}" for name in unexpected]
+        if part in parts and f"{part}." != POOLER:
+            faults.append(f"unexpected: {name}")
+        elif not name.startswith(_OTHER_HEADS):
+            heads.append(name)
     for name, actual, expected in sorted(report["mismatched_keys"]):
         faults.append(f"{name}: {tuple(actual)} where the configuration asks for {tuple(expected)}")
     faults += report["error_msgs"]
-    tensor_files.refuse(f"{folder}: the weights are not those of this {model_class.__name__}", faults)
-    left_out = [name for name in heads if not name.startswith(_OTHER_HEADS)]
-    return left_out if "decoder" in parts else [name for name in left_out if not _DECODER.match(name)]
-
-
-def _check_types(folder: Path, model: PreTrainedModel, shapes: Mapping[str, torch.Tensor]) -> None:
-    """Check the types of all weights that are read; buffers, such as the numbers of positions, may have any type."""
-    prefix = f"{model.base_model_prefix}."
-    buffers = {name for name, _ in model.named_buffers()}
-    read = {name: shape for name, shape in shapes.items() if name.removeprefix(prefix) not in buffers}
-    tensor_files.check_types(folder, read)
+    tensor_files.refuse(f"{folder}: the weights are not those of this {type(model).__name__}", faults)
+    return heads if "decoder" in parts else [name for name in heads if not _DECODER.match(name)]
 
 
 def from_weights(
@@ -267,11 +248,18 @@ def _without_other_prefix(
     """
     with torch.device("meta"):
         names = model_class(config).state_dict().keys()
-    if not names & weights.keys():
-        prefixes = {f"{name.partition('.')[0]}." for name in weights}
-        for prefix in sorted(prefixes - {f"{model_class.base_model_prefix}."}):
-            inside = {name.removeprefix(prefix): name for name in weights if name.startswith(prefix)}
-            if names <= inside.keys():
-                heads = {name: weights[name] for name in weights.keys() - set(inside.values())}
-                return heads | {new: weights[name] for new, name in inside.items()}
-    return weights
+    prefix = prefix_of(names, weights)
+    if prefix == f"{model_class.base_model_prefix}." or any(f"{prefix}{name}" not in weights for name in names):
+        return weights
+    return {name.removeprefix(prefix): weight for name, weight in weights.items()}
+
+
+def prefix_of(names: Iterable[str], weights: Mapping[str, torch.Tensor]) -> str:
+    """Return the prefix under which a checkpoint has most of a model's weights; empty if they have their own names."""
+    best = ""
+    most = 0
+    for prefix in ("", *sorted({f"{name.partition('.')[0]}." for name in weights})):
+        count = sum(f"{prefix}{name}" in weights for name in names)
+        if count > most:
+            best, most = prefix, count
+    return best

@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,10 +17,8 @@ from tokenizers import Encoding, Tokenizer
 from benchrunner import CheckpointError
 from benchrunner.engine import Frame, Pieces, Sequences, first_line
 from benchrunner_checkpoints import WordCache, tokenizer_limits
-from benchrunner_transformers.checkpoint.tokenizer_files import read_configuration, read_tokenizer
+from benchrunner_transformers.checkpoint.tokenizer_files import read_tokenizer
 
-_CHUNK = 4096
-"""Number of texts encoded at once: enough to keep all cores busy, few enough to limit the memory for token objects."""
 _PROBES = ("a", "the", ".", "0")
 """Texts that show which tokens a tokenizer puts around a text. The first that has tokens is taken."""
 _UNUSUAL = "\U00012000"
@@ -51,7 +48,7 @@ class HubTokenizer:
         """Remarks on the reading; one sentence each."""
         self._backend = _copy(tokenizer, origin)
         _check_unknown(self._backend, origin)
-        self._cache = WordCache(self._backend, normalizer="BertNormalizer", pre_tokenizer="BertPreTokenizer")
+        self._cache = WordCache(self._backend)
         self.reads_segments = _reads_segments(tokenizer, config)
         """Whether the model takes segments. If not, all segments are 0, as in RoBERTa and GPT-2."""
         self.frame = self._frame()
@@ -69,12 +66,11 @@ class HubTokenizer:
         self._prefix = self._word_prefix()
 
     @classmethod
-    def read(cls, folder: Path, config: Any = None) -> HubTokenizer:
+    def read(cls, folder: Path, config: Any) -> HubTokenizer:
         """Read the fast tokenizer of a checkpoint folder, without the network and without code from the folder.
 
-        `config` is the model's configuration; without it, config.json is read.
+        `config` is the model's configuration.
         """
-        config = config or read_configuration(folder)
         return cls(read_tokenizer(folder, config), config, folder)
 
     def save(self, folder: Path) -> None:
@@ -109,21 +105,7 @@ class HubTokenizer:
 
     def pieces(self, texts: Sequence[str]) -> Pieces:
         """Encode whole texts on all cores, without special tokens. Spans have no white space at their ends."""
-        empty = np.empty(0, dtype=np.int32)  # np.concatenate needs at least one array
-        tokens = [empty]
-        places = [empty.reshape(0, 2)]
-        counts = [empty.astype(np.int64)]
-        for start in range(0, len(texts), _CHUNK):
-            chunk = texts[start : start + _CHUNK]
-            encodings = self._backend.encode_batch(chunk, add_special_tokens=False)
-            ids = [encoding.ids for encoding in encodings]
-            tokens.append(np.fromiter(chain.from_iterable(ids), dtype=np.int32))
-            counts.append(np.array([len(pieces) for pieces in ids], dtype=np.int64))
-            offsets = chain.from_iterable(encoding.offsets for encoding in encodings)
-            flat = np.fromiter(chain.from_iterable(offsets), dtype=np.int32)
-            places.append(trimmed(chunk, flat.reshape(-1, 2), counts[-1]))
-        starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-        return Pieces(np.concatenate(tokens), np.concatenate(places), starts)
+        return self._cache.pieces(texts)
 
     def words(self, words: Sequence[str]) -> Pieces:
         """Encode single words as they are encoded inside a sentence, after a space."""
@@ -269,33 +251,3 @@ def _parts(encoding: Encoding, *, texts: int) -> list[list[tuple[int, int]]] | N
         place = following
         parts[place].append((token, segment))
     return parts if all(parts[1::2]) else None
-
-
-_SPACE = (
-    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680"
-    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-)
-"""The characters for which `str.isspace` is true, in order."""
-
-
-def trimmed(texts: Sequence[str], spans: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the spans without white space at their ends, int32 (pieces, 2).
-
-    Pieces of byte-level BPE and of sentencepiece may begin with a space, which is no part of an answer. The span of a
-    piece of white space is empty, at the end of the piece. `counts` holds the number of pieces of each text.
-    """
-    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)  # the characters of all texts
-    is_space = np.zeros(ord(_SPACE[-1]) + 2, dtype=bool)  # by the character's number; the last for all further ones
-    is_space[[ord(character) for character in _SPACE]] = True
-    is_solid = ~is_space[np.minimum(codes, len(is_space) - 1)]
-    places = np.flatnonzero(is_solid)
-    before = np.append(0, np.cumsum(is_solid, dtype=np.int32))  # how many solid characters stand before each
-    sizes = np.array([len(text) for text in texts], dtype=np.int64)
-    offset = np.repeat(np.cumsum(sizes) - sizes, counts)  # of the text of each piece
-    begin = spans[:, 0] + offset
-    end = spans[:, 1] + offset
-    next_solid = np.append(places, len(codes))[before[begin]]
-    last_solid = np.append(-1, places)[before[end]]
-    first = np.minimum(next_solid, end)
-    stop = np.maximum(last_solid + 1, first)
-    return np.stack([first - offset, stop - offset], axis=1).astype(np.int32)

@@ -29,16 +29,6 @@ _REPEAT = re.compile(r"[*+]|\{\d+,\}")
 _OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 
 
-def read_configuration(folder: Path) -> Any:
-    """Read config.json as a configuration object of transformers."""
-    from transformers import AutoConfig
-
-    try:
-        return AutoConfig.from_pretrained(str(folder), **_OPTIONS)
-    except Exception as error:  # the classes of transformers raise exceptions of many kinds
-        raise CheckpointError(f"{folder}: the configuration cannot be read: {first_line(error)}") from None
-
-
 def read_tokenizer(folder: Path, config: Any) -> Any:
     """Read the tokenizer of a model with this configuration, as transformers' AutoTokenizer does."""
     from transformers import AutoTokenizer

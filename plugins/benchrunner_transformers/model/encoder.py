@@ -24,7 +24,7 @@ from benchrunner.engine import (
 )
 from benchrunner_checkpoints import attention_kernel, buckets
 from benchrunner_transformers.checkpoint.configuration import MARK
-from benchrunner_transformers.checkpoint.habits import Habits
+from benchrunner_transformers.checkpoint.habits import Habits, without_cache
 from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind
 from benchrunner_transformers.library_settings import quiet
 from benchrunner_transformers.model import dropout, layers, sparse_attention
@@ -218,7 +218,7 @@ class HubEncoder(Encoder):
         with quiet():
             export_checkpoint(self.model, self.summary_layers, self.tokenizer, head, folder, segments=segments)
             if head is not None:
-                check_logits(self, head, folder, segments=segments)
+                check_logits(self, self.model.config, head, folder, segments=segments)
                 return
         path = folder / "config.json"
         settings = json.loads(path.read_text(encoding="utf-8"))
@@ -239,13 +239,14 @@ class HubEncoder(Encoder):
         """Compute the states of a bucket's tokens: those of the last layer, or embeddings and all layers."""
         if self._is_big_bird:
             self._set_attention(sparse_attention.attention_for(self.model, bucket.longest))
-        inputs: dict[str, Any] = {"input_ids": bucket.pad(batch.tokens, self._habits.padding)}
+        inputs: dict[str, Any] = {
+            "input_ids": bucket.pad(batch.tokens, self._habits.padding),
+            **without_cache(self.model),
+        }
         if bucket.padded and self._habits.takes_mask:
             inputs["attention_mask"] = bucket.mask(batch.tokens.device)
         if self._habits.takes_segments:
             inputs["token_type_ids"] = bucket.pad(batch.segments, 0)
-        if self._habits.takes_cache:
-            inputs["use_cache"] = False
         if self.config.model_type == sparse_attention.LONGFORMER:
             separator = self.config.sep_token_id
             inputs["global_attention_mask"] = sparse_attention.global_tokens(inputs["input_ids"], self._kind, separator)

@@ -14,8 +14,8 @@ from torch import nn
 from benchrunner import CheckpointError, some_names
 from benchrunner.engine import Encoder, ExportedHead, Features, collate
 from benchrunner_transformers.checkpoint.published_heads import KINDS, Kind, made_on_meta, output_layer, published_class
-from benchrunner_transformers.checkpoint.weight_files import SUMMARY
 from benchrunner_transformers.model.summary import Summary
+from benchrunner_transformers.names import SUMMARY
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -154,12 +154,15 @@ def _save_summary(summary: Summary, folder: Path) -> None:
 
 
 @torch.no_grad()
-def check_logits(encoder: Encoder, head: ExportedHead, folder: Path, *, segments: bool) -> None:
+def check_logits(
+    encoder: Encoder, config: PreTrainedConfig, head: ExportedHead, folder: Path, *, segments: bool
+) -> None:
     """Raise `CheckpointError` if the library computes other logits from an exported checkpoint than the encoder.
 
-    `segments` says whether the model takes segments.
+    `config` is the encoder's configuration, and `segments` says whether the model takes segments.
     """
-    model_class = published_class(_read_configuration(folder), _kind(head))
+    kind = _kind(head)
+    model_class = published_class(config, kind)
     assert model_class is not None
     model = model_class.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
     features = Features.of(encoder.assemble(["It rained all day."], ["The sea was calm, and we sailed."], 32))
@@ -170,10 +173,10 @@ def check_logits(encoder: Encoder, head: ExportedHead, folder: Path, *, segments
     inputs = {"input_ids": batch.tokens[None].cpu()}
     if segments:
         inputs["token_type_ids"] = batch.segments[None].cpu()
-    if _kind(head) == "MULTIPLE_CHOICE":
+    if kind == "MULTIPLE_CHOICE":
         inputs = {name: values[None] for name, values in inputs.items()}
     outputs = model(**inputs)
-    spans = _kind(head) == "QUESTION_ANSWERING"
+    spans = kind == "QUESTION_ANSWERING"
     logits = torch.stack([outputs.start_logits, outputs.end_logits], 2) if spans else outputs.logits
     difference = float((logits.reshape(expected.shape) - expected).abs().max() / expected.abs().max().clamp(min=1))
     if not difference < _NEAR:
@@ -181,9 +184,3 @@ def check_logits(encoder: Encoder, head: ExportedHead, folder: Path, *, segments
             f"The head cannot be exported: {model_class.__name__} computes other logits than this fit, which differ by "
             f"{difference:.2g}."
         )
-
-
-def _read_configuration(folder: Path) -> PreTrainedConfig:
-    from transformers import AutoConfig
-
-    return AutoConfig.from_pretrained(folder, local_files_only=True)

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 
-from benchrunner.engine import FlatBatch, blocks
+from benchrunner.engine import Features, FlatBatch, Sequences, collate
 from benchrunner_checkpoints import attend
+from benchrunner_transformers.checkpoint.habits import is_near, takes_segments, without_cache
 from benchrunner_transformers.model.disentangled import disentangled_states, is_disentangled
 from benchrunner_transformers.model.last_layer import ARGUMENT, Attended, FlatPass, narrow, widen
 from benchrunner_transformers.model.layers import layers_of
@@ -57,7 +58,7 @@ def reads_flat(model: PreTrainedModel) -> bool:
 
     First the model's class must declare that its attention is replaceable and that it takes positions, unless the model
     is a DeBERTa v2 or v3: these have an attention function of their own here. Then the states of three short sequences
-    are computed in both ways and compared. The weights and embeddings must be complete.
+    are computed in both ways and compared. The model is complete, and in evaluation mode.
     """
     return (is_disentangled(model) or _is_replaceable(model)) and _agrees(model)
 
@@ -65,7 +66,7 @@ def reads_flat(model: PreTrainedModel) -> bool:
 def reads_last_tokens(model: PreTrainedModel) -> bool:
     """Let the last layer of a model that reads flat batches compute few tokens only, and return whether it can.
 
-    The states of two tokens are computed in both ways and compared.
+    The states of two tokens are computed in both ways and compared. The model is in evaluation mode.
     """
     layers = layers_of(model)
     if is_disentangled(model) or not layers:
@@ -96,11 +97,6 @@ def last_flat_state(model: PreTrainedModel, batch: FlatBatch, tokens: torch.Tens
     return state
 
 
-def takes_segments(model: PreTrainedModel) -> bool:
-    """Whether the model has embeddings for several segments (token types)."""
-    return "token_type_ids" in _arguments(model) and (getattr(model.config, "type_vocab_size", None) or 0) > 1
-
-
 def _run(model: PreTrainedModel, batch: FlatBatch, tokens: torch.Tensor | None = None, *, all_states: bool) -> Any:
     """Run the model on a flat batch as one row. The attention function stays set, for recomputed layers."""
     _register()
@@ -119,14 +115,7 @@ def _call(model: PreTrainedModel, inputs: dict[str, Any], segments: torch.Tensor
     """Call the model with the inputs, and with the segments if the model takes them."""
     if takes_segments(model):
         inputs["token_type_ids"] = segments
-    if "use_cache" in _arguments(model):
-        inputs["use_cache"] = False
-    return model(**inputs, output_hidden_states=all_states, return_dict=True)
-
-
-def _arguments(model: PreTrainedModel) -> frozenset[str]:
-    """Return the names of the arguments that the model's forward pass takes."""
-    return frozenset(inspect.signature(type(model).forward).parameters)
+    return model(**inputs, **without_cache(model), output_hidden_states=all_states, return_dict=True)
 
 
 def _position_ids(model: PreTrainedModel, batch: FlatBatch) -> torch.Tensor:
@@ -245,8 +234,8 @@ def _is_replaceable(model: PreTrainedModel) -> bool:
 def _agrees(model: PreTrainedModel) -> bool:
     """Whether the states of short sequences are equal in a flat batch and in a padded batch."""
     batch, padded, mask = _examples(model)
-    with _evaluating(model), torch.autocast(model.device.type, enabled=False):
-        model.config._attn_implementation = "eager"  # the reference; `_evaluating` sets the model's own again
+    with _keeping_attention(model), torch.autocast(model.device.type, enabled=False):
+        model.config._attn_implementation = "eager"  # the reference
         inputs = {"input_ids": padded, "attention_mask": mask.long()}
         try:
             expected = _call(model, inputs, torch.zeros_like(padded), all_states=True).hidden_states
@@ -254,7 +243,7 @@ def _agrees(model: PreTrainedModel) -> bool:
         except FAULTS:
             return False
     rows = [state[mask] for state in expected]
-    return len(states) == len(rows) and all(_is_near(state, row) for state, row in zip(states, rows, strict=True))
+    return len(states) == len(rows) and all(is_near(state, row) for state, row in zip(states, rows, strict=True))
 
 
 @torch.no_grad()
@@ -262,58 +251,33 @@ def _narrows(model: PreTrainedModel) -> bool:
     """Whether the last layer computes the same states for two tokens as for all."""
     batch, _, _ = _examples(model)
     tokens = torch.tensor([3, 12], device=model.device)
-    with _evaluating(model), torch.autocast(model.device.type, enabled=False):
+    with _keeping_attention(model), torch.autocast(model.device.type, enabled=False):
         try:
             expected = last_flat_state(model, batch)[tokens]
             states = last_flat_state(model, batch, tokens)
         except FAULTS:
             return False
-    return states.shape == expected.shape and _is_near(states, expected)
-
-
-def _is_near(state: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Whether all numbers are finite, and apart by at most a ten-thousandth of the largest.
-
-    In half precision, the limit is five hundredths.
-    """
-    tolerance = 1e-4 if expected.dtype == torch.float32 else 5e-2
-    gap = (state - expected).abs().max()
-    return bool(state.isfinite().all() and gap <= tolerance * expected.abs().max())
+    return states.shape == expected.shape and is_near(states, expected)
 
 
 def _examples(model: PreTrainedModel) -> tuple[FlatBatch, torch.Tensor, torch.Tensor]:
     """Make three short sequences: as a flat batch, as padded token ids (3, length), and the mask of the real tokens."""
-    lengths = torch.tensor([3, 5, 5])
-    device = model.device
     table = model.get_input_embeddings()
     size = len(table.weight)
-    padding = 0 if table.padding_idx is None else table.padding_idx
-    mask = torch.arange(5) < lengths[:, None]
-    ids = (1 + padding + torch.arange(15) * 7919 % (size - 1)) % size  # any ids but that of the padding
-    ids = torch.where(mask, ids.view(3, 5), padding)
-    positions = torch.arange(5).expand(3, 5)[mask].to(device)
-    batch = FlatBatch(
-        tokens=ids[mask].to(device),
-        segments=torch.zeros_like(positions),
-        positions=positions,
-        starts=torch.tensor([0, 3, 8, 13], dtype=torch.int32, device=device),
-        blocks=(blocks.Block(0, 1, 3), blocks.Block(3, 2, 5)),
-        restore=torch.arange(3, device=device),
-        targets={},
-        feature_positions=np.zeros(len(positions), dtype=np.int64),
-    )
-    return batch, ids.to(device), mask.to(device)
+    padding = table.padding_idx or 0
+    starts = np.array([0, 3, 8, 13])
+    ids = (1 + padding + np.arange(13) * 7919 % (size - 1)) % size  # any ids but that of the padding
+    features = Features.of(Sequences(ids, np.zeros_like(ids), starts))
+    batch = collate(features, np.arange(3), model.device)
+    mask = batch.padded(torch.ones_like(batch.tokens), 0)
+    return batch, batch.padded(batch.tokens, padding), mask.bool()
 
 
 @contextmanager
-def _evaluating(model: PreTrainedModel) -> Iterator[None]:
-    """Set the model to evaluation; set its mode and its attention function back at the end."""
+def _keeping_attention(model: PreTrainedModel) -> Iterator[None]:
+    """Set the model's attention function back at the end."""
     implementation = model.config._attn_implementation
-    training = [module.training for module in model.modules()]
-    model.eval()
     try:
         yield
     finally:
         model.config._attn_implementation = implementation
-        for module, mode in zip(model.modules(), training, strict=True):
-            module.training = mode

@@ -13,8 +13,7 @@ from torch import nn
 
 from benchrunner import CheckpointError, Workspace
 from benchrunner.engine import first_line
-from benchrunner_checkpoints import tensor_files
-from benchrunner_transformers.checkpoint.checking import POOLER
+from benchrunner_transformers.checkpoint.checking import judge, prefix_of
 from benchrunner_transformers.checkpoint.configuration import own_configuration
 from benchrunner_transformers.checkpoint.own_code import OwnCode
 
@@ -53,37 +52,24 @@ def fill(folder: Path, model: PreTrainedModel, tensors: Mapping[str, torch.Tenso
     A checkpoint with a head has the model's weights under a prefix.
     """
     expected = model.float().state_dict()
-    prefix = _prefix(expected, tensors)
-    inside = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-    left_out = [name for name in tensors if not name.startswith(prefix)]
+    prefix = prefix_of(expected, tensors)
+    given = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
     parameters = list(model.named_parameters(remove_duplicate=False))  # tied weights have several names
-    given = {id(weight) for name, weight in parameters if name in inside}
-    known = {*inside, *(name for name, weight in parameters if id(weight) in given)}
-    faults = [f"missing: {name}" for name in expected if name not in known and not name.startswith(POOLER)]
-    for name, weight in expected.items():
-        if name in inside and inside[name].shape != weight.shape:
-            faults.append(f"{name}: {tuple(inside[name].shape)} where the code asks for {tuple(weight.shape)}")
-    parts = {name for name, _ in model.named_children()}
-    buffers = {name for name, _ in model.named_buffers()}
-    for name in inside.keys() - expected.keys() - buffers:
-        if prefix or name.partition(".")[0] in parts:
-            faults.append(f"unexpected: {name}")
-        else:
-            left_out.append(name)
-    tensor_files.refuse(f"{folder}: the weights are not those of this {type(model).__name__}", sorted(faults))
-    tensor_files.check_types(folder, {name: inside[name] for name, _ in parameters if name in inside})
-    model.load_state_dict({name: inside[name] for name in expected if name in inside}, strict=False)
-    return sorted(left_out)
-
-
-def _prefix(expected: Mapping[str, torch.Tensor], tensors: Mapping[str, torch.Tensor]) -> str:
-    """Return the prefix under which a checkpoint has most of a model's weights; empty if they have their own names."""
-    best, most = "", len(expected.keys() & tensors.keys())
-    for prefix in sorted({f"{name.partition('.')[0]}." for name in tensors}):
-        count = sum(f"{prefix}{name}" in tensors for name in expected)
-        if count > most:
-            best, most = prefix, count
-    return best
+    held = {id(weight) for name, weight in parameters if name in given}
+    tied = {name for name, weight in parameters if id(weight) in held}
+    misshapen = list[tuple[str, torch.Size, torch.Size]]()
+    for name in expected.keys() & given.keys():
+        if given[name].shape != expected[name].shape:
+            misshapen.append((name, given[name].shape, expected[name].shape))
+    report = {
+        "missing_keys": expected.keys() - given.keys() - tied,
+        "unexpected_keys": given.keys() - expected.keys() - {name for name, _ in model.named_buffers()},
+        "mismatched_keys": misshapen,
+        "error_msgs": (),
+    }
+    left_out = judge(folder, model, given, report, "")
+    model.load_state_dict(given, strict=False)
+    return left_out
 
 
 def _adapt(path: Path, model: PreTrainedModel, vocabulary: int) -> None:

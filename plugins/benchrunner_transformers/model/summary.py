@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Self, final
 
 import torch
@@ -97,15 +97,17 @@ class Summary(nn.Module):
         `choice` says whether the checkpoint is of the class for choices. Return the names that were taken; empty if a
         weight is missing or has another shape.
         """
-        places = dict[str, tuple[torch.Tensor, torch.Tensor]]()
+        places = dict[str, torch.Tensor]()
         for own, weight in self.state_dict().items():
-            shapes = {name: weights[name].shape for name in self._names(own, choice=choice) if name in weights}
-            names = [name for name, shape in shapes.items() if shape == weight.shape]
-            if not names:
+            published = self._published(own, choice=choice)
+            for name in (f"summary.{own}", published, published.removeprefix(f"{self.base_name}.")):
+                if name in weights and weights[name].shape == weight.shape:
+                    places[name] = weight
+                    break
+            else:
                 return set()
-            places[names[0]] = weight, weights[names[0]]
-        for weight, value in places.values():
-            weight.copy_(value)
+        for name, weight in places.items():
+            weight.copy_(weights[name])
         self.is_fresh = False
         return set(places)
 
@@ -139,14 +141,6 @@ class Summary(nn.Module):
             states = batch.dropout(states, rate, "summary")
         states = self.activation(self.dense(states))
         return states if self.norm is None else self.norm(states)
-
-    def _names(self, own: str, *, choice: bool) -> Iterator[str]:
-        """Give the names that a weight may have in a checkpoint."""
-        yield f"summary.{own}"
-        published = self._published(own, choice=choice)
-        yield published
-        if self.base_name:
-            yield published.removeprefix(f"{self.base_name}.")
 
     def _published(self, own: str, *, choice: bool = False) -> str:
         layer, _, kind = own.rpartition(".")

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from benchrunner import RequestError
+from benchrunner_checkpoints import tensor_files
 from benchrunner_transformers.checkpoint.checking import Checkpoint, from_weights, made_on_meta
-from benchrunner_transformers.checkpoint.weight_files import read_tensors
 from benchrunner_transformers.library_settings import quiet
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _published_class(checkpoint: Checkpoint, *, left_to_right: bool) -> type[Pre
 
 def _with_own_weights(published: type[PreTrainedModel], checkpoint: Checkpoint) -> PreTrainedModel:
     """Make the whole model with the weights of the checkpoint; refuse a head that the checkpoint lacks."""
-    tensors = read_tensors(checkpoint.files)
+    tensors = tensor_files.read_tensors(*checkpoint.files)
     model, report = from_weights(published, checkpoint.config, tensors, torch.device("cpu"))
     prefix = f"{published.base_model_prefix}."
     missing = [name for name in sorted(report["missing_keys"]) if not name.startswith(prefix)]

@@ -17,7 +17,7 @@ from tokenizer_samples import ODD_TEXTS, read_both
 
 from benchrunner import Recipe
 from benchrunner_kinds import Span
-from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer, trimmed
+from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
 NAMES = ["albert", "bert", "big_bird", "deberta", "deberta-v2", "eurobert", "gpt2", "gpt_neox"]
 NAMES += ["modernbert", "mpnet", "openai-gpt", "qwen2", "roberta", "t5", "xlnet"]
@@ -132,14 +132,6 @@ def test_pieces_of_one_character_have_its_span(tmp_path: Path) -> None:
     pieces = ours.pieces(["ab 😀 ż"])
     spans = [tuple(span) for span in pieces.spans.tolist()]
     assert spans.count((3, 4)) == 4 and spans.count((5, 6)) == 2
-
-
-def test_spans_lose_white_space_at_their_ends() -> None:
-    spans = np.array([[0, 3], [3, 4], [4, 6], [0, 2], [2, 5]], dtype=np.int32)
-    counts = np.array([3, 0, 2])
-    expected = [[1, 3], [4, 4], [4, 5], [2, 2], [4, 5]]
-    assert trimmed([" ab\u2003c\n", "", "  \u00a0 ż"[:4] + "ż"], spans, counts).tolist() == expected
-    assert trimmed(["  "], spans[3:4], np.array([1])).tolist() == [[2, 2]]
 
 
 def test_words_have_the_pieces_that_they_have_in_a_sentence(both: tuple[HubTokenizer, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tiny_tokenizers import TEXTS
-from tokenizer_samples import drawn_texts
+from tokenizer_samples import drawn_texts, read_ours
 
 from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
 
@@ -60,7 +60,7 @@ def test_texts_and_pairs_are_those_of_transformers(model_type: str, tmp_path: Pa
     from transformers import AutoTokenizer
 
     train(model_type, tmp_path)
-    ours, theirs = HubTokenizer.read(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
+    ours, theirs = read_ours(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
     for second in (None, SECOND):
         for length in (20, 512):
             expected = theirs(FIRST, second, truncation="longest_first", max_length=length)["input_ids"]
@@ -75,7 +75,7 @@ def test_pieces_are_those_of_sentencepiece(model_type: str, tmp_path: Path) -> N
     processor = train(model_type, tmp_path)
     names = AutoTokenizer.from_pretrained(tmp_path).convert_ids_to_tokens
     texts = [text.lower() for text in [*TEXTS, *FIRST] if text.isascii() and not set('`"[<\0\x07') & set(text)]
-    pieces = HubTokenizer.read(tmp_path).pieces(texts)
+    pieces = read_ours(tmp_path).pieces(texts)
     unknown = processor.id_to_piece(processor.unk_id())
     for text, (start, end) in zip(texts, pairwise(pieces.starts.tolist()), strict=True):
         expected = [

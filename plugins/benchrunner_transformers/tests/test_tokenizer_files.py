@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tiny_tokenizers import TEXTS, write_tokenizer
-from tokenizer_samples import write_samples
+from tokenizer_samples import read_ours, write_samples
 
 from benchrunner import CheckpointError, RequestError
 from benchrunner_transformers.checkpoint import tokenizer_files
@@ -27,22 +27,22 @@ def vocabulary(folder: Path) -> tuple[list[str], list[list[str]]]:
 
 def test_a_vocab_txt_is_enough(tmp_path: Path) -> None:
     write_samples("bert", tmp_path)
-    expected = HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist()
+    expected = read_ours(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist()
     tokens, _ = vocabulary(tmp_path)
     (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
-    assert HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist() == expected
+    assert read_ours(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist() == expected
 
 
 @pytest.mark.parametrize("model_type", ["deberta", "gpt2", "roberta"])
 def test_a_vocabulary_with_merges_is_enough(model_type: str, tmp_path: Path) -> None:
     write_samples(model_type, tmp_path)
-    expected = HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist()
+    expected = read_ours(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist()
     tokens, merges = vocabulary(tmp_path)
     numbered = {token: number for number, token in enumerate(tokens)}
     (tmp_path / "vocab.json").write_text(json.dumps(numbered), encoding="utf-8")
     lines = ["#version: 0.2", *(" ".join(merge) for merge in merges)]
     (tmp_path / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist() == expected
+    assert read_ours(tmp_path).assemble(TEXTS, TEXTS[::-1], 60).tokens.tolist() == expected
 
 
 def refusal(folder: Path, model_type: str = "roberta", **settings: Any) -> str:
@@ -51,7 +51,7 @@ def refusal(folder: Path, model_type: str = "roberta", **settings: Any) -> str:
     if settings:
         (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     with pytest.raises(CheckpointError) as caught:
-        HubTokenizer.read(folder)
+        read_ours(folder)
     message = str(caught.value)
     assert "\n" not in message
     return message.removeprefix(f"{folder}")
@@ -119,9 +119,9 @@ def test_no_tokenizer_is_read_from_outside_of_its_folder(key: str, tmp_path: Pat
     (other / "tokenizer.json").rename(outside)
     changed_settings(folder, **{key: [f"../other/{outside.name}"] if key == "fast_tokenizer_files" else str(outside)})
     with pytest.raises(CheckpointError, match=r"would be read from .*other/tokenizer.4.0.json, outside of its folder"):
-        HubTokenizer.read(folder)
+        read_ours(folder)
     changed_settings(folder, **{key: [], "special_tokens_map_file": str(outside)})
-    HubTokenizer.read(folder)
+    read_ours(folder)
 
 
 @pytest.mark.parametrize(
@@ -129,29 +129,29 @@ def test_no_tokenizer_is_read_from_outside_of_its_folder(key: str, tmp_path: Pat
 )
 def test_settings_are_part_of_the_fingerprint(settings: dict[str, Any], tmp_path: Path) -> None:
     write_samples("roberta", tmp_path)
-    before = HubTokenizer.read(tmp_path).fingerprint
+    before = read_ours(tmp_path).fingerprint
     changed_settings(tmp_path, **settings)
-    assert HubTokenizer.read(tmp_path).fingerprint != before
+    assert read_ours(tmp_path).fingerprint != before
 
 
 def test_dropout_of_bpe_is_switched_off(tmp_path: Path) -> None:
     write_samples("modernbert", tmp_path)
-    plain = HubTokenizer.read(tmp_path)
+    plain = read_ours(tmp_path)
     path = tmp_path / "tokenizer.json"
     contents = json.loads(path.read_text(encoding="utf-8"))
     contents["model"]["dropout"] = 0.9
     path.write_text(json.dumps(contents), encoding="utf-8")
-    drawn = HubTokenizer.read(tmp_path)
+    drawn = read_ours(tmp_path)
     assert drawn.assemble(TEXTS, None, 60).tokens.tolist() == plain.assemble(TEXTS, None, 60).tokens.tolist()
     assert drawn.notes == ("the tokenizer would draw tokens at random (dropout); this is switched off",)
     assert drawn.fingerprint == plain.fingerprint and not plain.notes
     drawn.save(tmp_path)
-    assert not HubTokenizer.read(tmp_path).notes
+    assert not read_ours(tmp_path).notes
 
 
 def test_sequences_need_room_for_a_token_of_each_text(tmp_path: Path) -> None:
     write_samples("roberta", tmp_path)
-    tokenizer = HubTokenizer.read(tmp_path)
+    tokenizer = read_ours(tmp_path)
     with pytest.raises(RequestError, match="A sequence needs at least 6 tokens here; max_length is 5"):
         tokenizer.assemble(["a"], ["b"], 5)
     with pytest.raises(RequestError, match="A sequence needs at least 3 tokens here; max_length is 2"):
@@ -167,7 +167,7 @@ def test_truncation_on_the_left_keeps_the_last_tokens(tmp_path: Path) -> None:
     contents = json.loads(settings.read_text(encoding="utf-8")) | {"truncation_side": "left"}
     settings.write_text(json.dumps(contents), encoding="utf-8")
     theirs = AutoTokenizer.from_pretrained(tmp_path)(TEXTS, TEXTS[::-1], truncation="longest_first", max_length=30)
-    ours = HubTokenizer.read(tmp_path).assemble(TEXTS, TEXTS[::-1], 30)
+    ours = read_ours(tmp_path).assemble(TEXTS, TEXTS[::-1], 30)
     assert ours.tokens.tolist() == [token for row in theirs["input_ids"] for token in row]
 
 
@@ -184,7 +184,7 @@ def test_a_large_vocabulary_is_read_without_the_network(tmp_path: Path, monkeypa
     contents = json.loads(path.read_text(encoding="utf-8"))
     contents["model"]["vocab"] += [[f"piece {number}", -20.0] for number in range(100_000)]
     path.write_text(json.dumps(contents), encoding="utf-8")
-    assert HubTokenizer.read(tmp_path).size == 100_405
+    assert read_ours(tmp_path).size == 100_405
 
 
 def changed(path: Path, **changes: Any) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def test_an_id_of_a_milliard_in_any_file_is_refused_unread(tmp_path: Path) -> No
     contents["model"]["vocab"]["huge"] = 10**9
     (tmp_path / "tokenizer.1.0.0.json").write_text(json.dumps(contents), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"tokenizer\.1\.0\.0\.json: a token has the id 1,000,000,000"):
-        HubTokenizer.read(tmp_path)
+        read_ours(tmp_path)
 
 
 def special_ids(folder: Path, number: int) -> HubTokenizer:
@@ -212,7 +212,7 @@ def special_ids(folder: Path, number: int) -> HubTokenizer:
     for token in contents["post_processor"]["special_tokens"].values():
         token["ids"] = [number]
     changed(folder / "tokenizer.json", **contents)
-    return HubTokenizer.read(folder)
+    return read_ours(folder)
 
 
 def test_ids_of_the_post_processor_need_embeddings_too(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_panic_in_rust_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFi
     contents["post_processor"]["pair"][0]["SpecialToken"]["id"] = "[NONE]"
     changed(tmp_path / "tokenizer.json", **contents)
     with pytest.raises(CheckpointError, match="the tokenizer cannot encode every text: no entry found for key"):
-        HubTokenizer.read(tmp_path)
+        read_ours(tmp_path)
     assert "panicked" not in capfd.readouterr().err
 
 
@@ -278,5 +278,5 @@ def test_an_endless_pattern_is_refused_in_one_sentence(part: str, tmp_path: Path
         whole = {"type": "Sequence", "pretokenizers": [split, contents[part]]}
     changed(tmp_path / "tokenizer.json", **{part: whole})
     with pytest.raises(CheckpointError, match=r"tokenizer\.json: the regular expression '\(a\+\)\+\$' repeats a group"):
-        HubTokenizer.read(tmp_path).pieces(["a" * 60 + "!"])
+        read_ours(tmp_path).pieces(["a" * 60 + "!"])
     assert "panicked" not in capfd.readouterr().err

@@ -57,4 +57,11 @@ def read_both(name: str, folder: Path) -> tuple[HubTokenizer, Any]:
     from transformers import AutoTokenizer
 
     write_samples(name, folder)
-    return HubTokenizer.read(folder), AutoTokenizer.from_pretrained(folder)
+    return read_ours(folder), AutoTokenizer.from_pretrained(folder)
+
+
+def read_ours(folder: Path) -> HubTokenizer:
+    """Read the tokenizer of a folder with the configuration beside it."""
+    from transformers import AutoConfig
+
+    return HubTokenizer.read(folder, AutoConfig.from_pretrained(folder))
