@@ -38,7 +38,7 @@ BUDGETS = {
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
 WHOLE_CORE = 129_595
-EVERYTHING = 426_651
+EVERYTHING = 425_324
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 76_436
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
