@@ -20,7 +20,7 @@ from typing import Any
 from benchrunner.errors import DataError, PluginError, message_of
 from benchrunner.io.json_form import as_json
 from benchrunner.io.messages import quoted
-from benchrunner.io.output_places import check_place
+from benchrunner.io.output_places import check_place, followed
 from benchrunner.process.platform_facts import current_umask, flush_to_disk
 
 TEXT_LIMIT = 2**31
@@ -69,7 +69,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
     Where `path` is a link, the file that it leads to is replaced.
     """
-    path = check_place(path, is_file=True)
+    path = followed(path)
     part = temporary_file(path)
     try:
         with _naming(path):

@@ -22,7 +22,7 @@ BUDGETS = {
     "data": 5_076,
     "features": 6_272,
     "fits": 3_280,
-    "io": 8_031,
+    "io": 8_029,
     "leaderboards": 1_725,
     "methods": 4_911,
     "metrics": 1_540,
@@ -37,8 +37,8 @@ BUDGETS = {
     "(root)": 1_689,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 129_595
-EVERYTHING = 425_324
+WHOLE_CORE = 129_593
+EVERYTHING = 425_322
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 76_436
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
