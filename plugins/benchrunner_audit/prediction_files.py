@@ -82,7 +82,7 @@ def _indexed(path: Path, lines: list[str], rows: int) -> dict[int, tuple[int, st
 
 
 def parse_answer(path: Path, line: int, text: str, problem: Problem, spellings: Mapping[str, str]) -> Any:
-    """Return the answer that a line of a file holds, or raise a `DataError` with the answers that are possible."""
+    """Return the answer that a line of a file holds; a line that holds none raises an error that lists the answers."""
     try:
         return problem.parse(text)
     except ValueError as reason:

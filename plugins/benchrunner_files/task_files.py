@@ -174,7 +174,7 @@ def _task(name: str, described: TaskFile, spelling: Mapping[str, str], text: Tom
 
 
 def _recipe(described: TaskFile, splits: Iterable[Split], text: TomlText) -> Recipe:
-    """Return the recipe, which shows a sentence alone unless the file says otherwise or the data has documents."""
+    """Return the file's recipe; for tags without documents or a setting `context`, each sentence is shown alone."""
     if not isinstance(described.problem, Tag) or "context" in text.content.get("recipe", {}):
         return described.recipe
     for split in splits:

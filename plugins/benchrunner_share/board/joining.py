@@ -1,4 +1,4 @@
-"""Joins the verified studies of a board to one study, so that the statistics of `compare` speak of all systems."""
+"""Joins the verified studies of a board into one study, so that statistics compare all systems of the board."""
 
 from __future__ import annotations
 

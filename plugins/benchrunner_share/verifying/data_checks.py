@@ -163,7 +163,7 @@ class OwnData:
         return None if are_sealed(rows, task) else rows
 
     def _is_sealed(self, task: Task, split: str) -> bool:
-        """Whether the folder has answers to a test split that were given without its labels."""
+        """Return whether the folder claims that its answers to this split were given without knowing the labels."""
         claimed = self._plan.data[task.name].get(split)
         return claimed is not None and claimed.sealed and split in task.named("test")
 

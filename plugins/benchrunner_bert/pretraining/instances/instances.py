@@ -68,7 +68,7 @@ class Instances:
 
     @property
     def epoch(self) -> int:
-        """Number of instances after which one instance has begun at every place of the corpus."""
+        """Number of instances in one pass: then an instance has begun at each place of the corpus once."""
         return len(self._places)
 
     def make(self, index: int) -> Instance:
