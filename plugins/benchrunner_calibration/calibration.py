@@ -16,7 +16,7 @@ from benchrunner_calibration.measures import NO_INTERVAL, SQUARE, root
 ABOUT = (
     "the confidence of an answer is its probability; calibration error: root of the mean squared difference of "
     "confidence and accuracy in bins, without bias; plain ECE, without a root, is too large by chance, the more "
-    "the fewer the rows; temperature: each half of dev is scored with the temperature that the other half fitted"
+    "the fewer the rows"
 )
 
 

@@ -69,7 +69,7 @@ def findings(
                 [(answer, count)] = Counter(texts).most_common(1)
                 others = ""
                 if count < len(texts):
-                    every = "nearly every"
+                    every = "every or nearly every"
                     others = f" in {count:,} of {len(texts):,}"
                 constant.append(f"{file.name} ({quoted(answer, 30)}{others})")
     unchecked = _unchecked(board, path, [file for file in board.files if file.name in assigned], tables)
