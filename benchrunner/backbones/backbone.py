@@ -30,6 +30,9 @@ class Backbone(ABC):
     frozen: bool = False
     """True if the weights must stay as they are: only methods that do not train the encoder take such a backbone."""
 
+    only_method: str = ""
+    """Name of the one method that takes this backbone, which is no model, whatever methods are asked for."""
+
     @abstractmethod
     def revision(self, workspace: Workspace) -> str:
         """Return a hash of weights, configuration and tokenizer: equal revisions are equal models."""

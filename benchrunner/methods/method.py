@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from benchrunner.features.kernels import Kernels
     from benchrunner.fits.fit import Fit
     from benchrunner.problems.problem import Problem
+    from benchrunner.tasks.task import Task
     from benchrunner.training.feature_cache import Cache
     from benchrunner.training.loop import Training
     from benchrunner.workspace import Workspace
@@ -124,6 +125,8 @@ class Method(ABC):
     """False for methods whose fits do not depend on the seed, so that one restart is enough."""
     exports: bool = False
     """True if `head.safetensors` holds a linear layer `output`, which `runs export` writes for other libraries."""
+    gives_answers: bool = False
+    """True for methods that compute no outputs: `answers` returns the answers that another system gave."""
     recipe_fields: tuple[str, ...] = ()
     """Fields of `recipes.SPECIAL` that this method uses."""
     parameters: tuple[Parameter, ...] = ()
@@ -145,7 +148,7 @@ class Method(ABC):
         """Return whether a field of recipes, or a parameter `METHOD.NAME`, changes a fit to a problem."""
         if is_parameter(name):
             return name.rpartition(".")[0] == self.name
-        if not self.needs_backbone:
+        if not self.needs_backbone or self.gives_answers:
             return name == "limit_train"
         return not RECIPE_FIELDS[name].read_by or name in self.fields_read(problem)
 
@@ -214,6 +217,17 @@ class Method(ABC):
     def check_recipe(self, recipe: Recipe, problem: Problem) -> None:
         """Raise a `RequestError` if the method cannot use the values of a recipe together."""
         return
+
+    def seeds(self, task: Task, backbone: str) -> tuple[int, ...]:
+        """Return the seeds of which there are answers to a task; only methods that give answers implement it."""
+        raise NotImplementedError
+
+    def answers(self, job: Job, rows: Rows, split: str, plugins: Any) -> Sequence[Any]:
+        """Return an answer to each row of a split; only methods that give answers implement it.
+
+        Raise a `DataError` that names the place of a missing or wrong answer.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def fit(self, job: Job) -> Outcome:

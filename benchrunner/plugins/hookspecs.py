@@ -427,6 +427,24 @@ def read_value(kind: str, name: str, plugins: Any) -> Any:
     """
 
 
+@hookspec(firstresult=True)
+def read_answers(path: Any) -> Any:
+    """Read a file of another program with an answer, or a score, for each row: a `benchrunner_answers.Log`. None leaves
+    the file to other plugins.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def read_answers(path):
+        if path.suffix != ".scores":
+            return None
+        from benchrunner_answers import Log
+
+        pairs = [line.split() for line in path.read_text().splitlines()]
+        return Log(path.stem, [row for row, _ in pairs], {"score": [float(score) for _, score in pairs]})
+    """
+
+
 @hookspec
 def measure_costs(  # type: ignore[empty-body]
     fits: Mapping[str, Sequence[Fit]],

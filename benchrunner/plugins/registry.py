@@ -251,7 +251,7 @@ class Plugins:
             from benchrunner.tasks.folds import in_folds
 
             return replace(whole, value=in_folds(whole.value, folds))
-        for reader in self.hook.read_value.get_hookimpls():
+        for reader in reversed(self.hook.read_value.get_hookimpls()):  # in pluggy's order: `tryfirst` first
             staged = Staged(plugins[reader.plugin_name], kind)
             with guarded(f"The plugin '{reader.plugin_name}'"):
                 value: Any = reader.function(kind.name, name, self)

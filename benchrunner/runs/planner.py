@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
+from pathlib import Path
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redrawn
 from benchrunner.data.rows import Rows
@@ -97,7 +98,7 @@ class Planner:
             problem=as_json(task.problem.identity()),
             revision=revision,
             suppliers=self.suppliers(task, method, family),
-            method_fields=_fields(method),
+            method_fields=_fields(method, task),
             folds=folds,
         )
         _ = fit.id  # fails here, and not later, where a problem's identity is no JSON
@@ -128,6 +129,10 @@ class Planner:
                 write_json(memory, backbone.name)
         return backbone, family
 
+    def only_method(self, reference: str) -> str:
+        """Name the one method that a file or folder takes as a backbone; empty where any method may take it."""
+        return self.backbone(reference).only_method if Path(reference).exists() else ""
+
     def _check_trainable(self, backbone: Backbone, method: Method) -> None:
         """Raise a `RequestError` if the method would train a backbone whose weights must stay as they are."""
         if backbone.frozen and method.trains_encoder:
@@ -144,7 +149,7 @@ class Planner:
         `shorter` is the fit from whose state it goes on.
         """
         task, method = self.plugins.tasks.find(fit.task), self.plugins.methods.find(fit.method)
-        if not method.needs_backbone:
+        if not method.needs_backbone or method.gives_answers:
             return FitCost(flops=0.0, memory=PROCESS_BYTES)
         weights, recipe = self._weight_count(fit.backbone) or BASE_WEIGHTS, fit.recipe
         rows = self.training_rows(task, recipe, fit.seed).table
@@ -234,19 +239,22 @@ class Planner:
                 f"The fit {fit.id} was planned with {_listed(fit.suppliers)}; installed is {_listed(suppliers)}. "
                 "Repeat the command that planned it: other code makes another fit."
             )
-        problem, method = self.plugins.tasks.find(fit.task).problem, self.plugins.methods.find(fit.method)
-        if as_json(problem.identity()) != fit.problem or _fields(method) != fit.method_fields:
+        task, method = self.plugins.tasks.find(fit.task), self.plugins.methods.find(fit.method)
+        if as_json(task.problem.identity()) != fit.problem or _fields(method, task) != fit.method_fields:
             raise RequestError(
                 f"The problem of {fit.task} or the method {fit.method} has other fields than when this fit was "
                 "planned. Repeat the command."
             )
 
 
-def _fields(method: Method) -> str:
+def _fields(method: Method, task: Task) -> str:
     """Hash the fields of a method that may change its fits; those of a dataclass that is not frozen are no values.
 
-    Parameters are declared in a field, and their values are in the recipe.
+    Parameters are declared in a field, and their values are in the recipe. A method that gives answers gives others to
+    each task, also where the training rows are equal.
     """
+    if method.gives_answers:
+        return task.name
     if not is_dataclass(method) or not method.__dataclass_params__.frozen:
         return ""
     fields = description_of(method)

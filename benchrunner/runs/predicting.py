@@ -94,16 +94,20 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
     folder = runner.folder(fit)
     folder.sweep()
     task = runner.plugins.tasks.find(fit.task)
+    method = runner.plugins.methods.find(fit.method)
     started = time.monotonic()
-    outputs = kept_outputs(fit, rows, runner)
+    outputs = None if method.gives_answers else kept_outputs(fit, rows, runner)
     with _plugin_errors(folder, runner):
-        answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(prediction.settings))
+        if outputs is None:
+            answers = method.answers(runner.prediction_job(fit, folder), rows, prediction.split, runner.plugins)
+        else:
+            answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(prediction.settings))
         if not hasattr(answers, "__len__") or len(answers) != len(rows):
             given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else quoted(answers)
             raise FitError(f"The problem of {task.name} decoded {given}, where {len(rows):,} rows want an answer each.")
         lines = answer_lines(answers)
         extra_figures = {}
-        if task.scores_extra_figures:
+        if task.scores_extra_figures and outputs is not None:
             extra_figures = task.problem.extra_figures(np.array(outputs), rows.table, deepcopy(prediction.settings))
         record = judged(
             prediction,
@@ -112,7 +116,9 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
             answers,
             extra_figures,
             timings={"seconds": time.monotonic() - started},
-            baseline=None if fit.method == MAJORITY else lambda: majority_scores(fit, prediction, runner),
+            baseline=(lambda: majority_scores(fit, prediction, runner))
+            if fit.method != MAJORITY and task.has_majority
+            else None,
         )
     home = folder.prediction(prediction.id)
     if not folder.is_read_only:
@@ -189,6 +195,8 @@ def decoding_settings(fit: Fit, runner: Runner) -> Mapping[str, Any]:
     """Return the settings that turn a fit's outputs into answers, tuned on dev where the problem tunes any."""
     task = runner.plugins.tasks.find(fit.task)
     folder = runner.folder(fit)
+    if runner.plugins.methods.find(fit.method).gives_answers:
+        return task.problem.decoding
     return tuned_settings(task, folder, lambda rows: raw_outputs(fit, rows, runner), runner)
 
 

@@ -334,7 +334,7 @@ class Runner:
             head = backbone.folder.model
         computing = Computing("cpu")
         kernels = None
-        if backbone is not None:
+        if backbone is not None and not method.gives_answers:
             computing = self.resolved
             make_current(computing.device)
             if computing.kernels and computing.device == "cpu":

@@ -101,7 +101,7 @@ WARNINGS = (
         "S1",
         "one restart: other seeds may reverse this, so give --restarts 3",
         "Tests of single fits say nothing about other seeds.",
-        "`--restarts 3` or more.",
+        "`--restarts 3` or more; of files of answers, one for each seed.",
         "With one restart",
     ),
     CodedWarning(
@@ -145,27 +145,6 @@ WARNINGS = (
         "Other processes ran while costs were measured: times are longer.",
         "`--cost` again on a quiet machine.",
         "machine was busy",
-    ),
-    CodedWarning(
-        "A1",
-        "same answers",
-        "Another audited file has them, too: one may be a copy.",
-        "Compare the fits.",
-        "same answers",
-    ),
-    CodedWarning(
-        "A2",
-        "label never used",
-        "No row has this label.",
-        "As for C1, unless the label is rare.",
-        "label never used",
-    ),
-    CodedWarning(
-        "A3",
-        "answers out of the label set",
-        "Rows have answers that are no labels: the file is invalid.",
-        "Spell labels as the task does.",
-        "answers out of the label set",
     ),
 )
 

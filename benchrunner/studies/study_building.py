@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from benchrunner.errors import RequestError, UnknownName
 from benchrunner.studies.cells import Cell, Fitting, Selection
@@ -21,18 +22,20 @@ def compared(
     selection: Selection | None = None,
     tests: Sequence[str] = (),
     limits: Sequence[int | None] = (),
+    own_methods: Mapping[str, str] = MappingProxyType({}),
 ) -> Study:
     """Build the study of all backbones, or of backbones by the names of their systems, with each method on all tasks.
 
     No method means each task's own. `tests` are the names of test splits that are answered beside dev, and scored if
     they have labels, in the tasks that have them. `limits` are numbers of training rows, None for all rows: the study
-    is then a learning curve, with a system for each number.
+    is then a learning curve, with a system for each number. `own_methods` map names of systems to the one method that
+    their backbone takes.
     """
     fitting = fitting or Fitting()
     selection = selection or Selection()
     named = by_name(backbones)
     _check(list(named.values()) if isinstance(backbones, Mapping) else backbones, tasks, methods, selection, tests)
-    systems = list(_systems(named, methods, limits, fitting))
+    systems = list(_systems(named, methods, limits, fitting, own_methods))
     columns = list[Column]()
     cells = list[Cell]()
     titles = [task.title for task in tasks]
@@ -58,10 +61,17 @@ def compared(
 
 
 def _systems(
-    backbones: Mapping[str, str], methods: Sequence[str], limits: Sequence[int | None], fitting: Fitting
+    backbones: Mapping[str, str],
+    methods: Sequence[str],
+    limits: Sequence[int | None],
+    fitting: Fitting,
+    own_methods: Mapping[str, str],
 ) -> Iterator[tuple[System, Fitting]]:
     """Yield a system for every backbone, method and number of training rows, with how its fits are made."""
     for own_name, backbone in backbones.items():
+        if own_name in own_methods:
+            yield System(own_name, backbone, method=own_methods[own_name]), fitting
+            continue
         for method in methods or (None,):
             name = own_name if method is None or len(methods) < 2 else named_by_method(own_name, method)
             if not limits:

@@ -247,18 +247,30 @@ class StudyOptions(Declared):
         plugins = runner.plugins
         self.check_names(plugins)
         methods = self.method or ()
+        named = by_name(backbones)
+        own_methods = {}
+        for name, backbone in named.items():
+            if only := runner.planner.only_method(backbone):
+                own_methods[name] = only
+                if not any(plugins.methods.find(only).seeds(task, backbone) for task in tasks):
+                    raise RequestError(
+                        f"{backbone} is no model (there is no config.json), and has no file of answers that is named "
+                        f"after a task, such as {tasks[0].name.rpartition('/')[2]}.tsv."
+                    )
+        asked = methods or (None,) if len(own_methods) < len(named) else ()
         read = set()
         if self.folds:
             tasks = [in_folds(task, str(self.folds[0])) for task in tasks]
         for task in tasks:
-            for method in methods or (None,):
+            for method in (*asked, *own_methods.values()):
                 read |= self.read_by(task, method, runner)
         self.check_read(read, plugins)
         study = compared(
-            by_name(backbones),
+            named,
             tuple(tasks),
             self._fitting(runner),
             methods=methods,
+            own_methods=own_methods,
             selection=self.selection,
             tests=tests,
             limits=self.limits,

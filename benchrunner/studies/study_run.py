@@ -181,6 +181,8 @@ class _Run:
         majority = {}
         for cell in sorted(cells, key=lambda cell: cell.candidates[0].rows or 0, reverse=True):
             task = cell.task
+            if not task.has_majority:
+                continue
             if task.name not in majority:
                 recipe = cell.candidates[0].recipe
                 majority[task.name] = self._runner.planner.plan(task, "", method=MAJORITY, recipe=recipe)

@@ -178,6 +178,8 @@ class Task:
     title: str = ""
     """Name of the task in papers, such as `SST-2`; empty for the part of `name` after the suite. Tables and sentences
     show a title that is a part of `name`, as of a file's task: its name has a hash."""
+    has_majority: bool = True
+    """False where no answer can be the most frequent one, such as for rows whose scores alone are known."""
     folds: Folds | None = None
     """The folds of a task that is cross-validated, which `TASK@5` makes of another task; `load` reads all rows."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchrunner.results import Result, cells, comparison, pairs, planning, study
 from benchrunner_statistics.conclusions import detectable, seen_from
@@ -57,7 +57,8 @@ def _budgets(result: Result) -> Iterator[str]:
         for name in result.study.names if column.is_tested else ():
             if (name, column.name) in result.cell_at:
                 of_column[name] = result.cell_at[name, column.name].cell
-        by_points = len({fit.method for cell in of_column.values() for fit in cell.fits}) > 1 or result.study.looks
+        methods = {fit.method for cell in of_column.values() for fit in cell.fits}
+        by_points = len(methods) > 1 or result.study.looks or not _train(methods, result)
         ways = dict[str, None]()
         budgets = {}
         for name, cell in of_column.items():
@@ -73,6 +74,12 @@ def _budgets(result: Result) -> Iterator[str]:
         listed = "; ".join(f"{name} {budget}" for name, budget in budgets.items())
         said = f"{chosen_by}{'trained were' if is_equal else 'the systems had different budgets'}: {listed}"
         yield f"{column.title}: {said}{_favour(result, column, of_column, is_sample=not ways)}"
+
+
+def _train(methods: Iterable[str], result: Result) -> bool:
+    """Return whether one of some methods trains in steps, which a study counts as epochs."""
+    runner = result.cells[0].runner if result.cells else None
+    return runner is None or any(runner.plugins.methods.find(name).trains_in_steps for name in methods)
 
 
 def _favour(result: Result, column: study.Column, of_column: Mapping[str, cells.Cell], *, is_sample: bool) -> str:

@@ -15,7 +15,7 @@ from benchrunner import Workspace
 from benchrunner.plugins.listing import KINDS
 from benchrunner.results import Plugins, discover
 from command_line import Shell
-from inline import AUDIT, mood, own, pairs, plugin, plugins as inline_plugins
+from inline import ANSWERS, mood, own, pairs, plugin, plugins as inline_plugins
 
 HERE = ["--data", "data"]
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -23,7 +23,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "unknown backbone": (["run", "mood", *HERE, "--backbone", "wrods"], "no backbone 'wrods'. Did you mean"),
     "a backbone that is a plain folder": (
         ["run", "mood", *HERE, "--backbone", "data"],
-        "data cannot be loaded: a folder",
+        "data is no model (there is no config.json), and has no file of answers",
     ),
     "a backbone that is no folder": (["run", "mood", *HERE, "--backbone", "../wrods"], "There is no folder ../wrods"),
     "a backbone as a task": (["run", "mood", "words"], "'words' is no task but a backbone: write --backbone words."),
@@ -133,7 +133,7 @@ def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> Non
         print("done", fit.id)
 
     shell.plugins = discover(
-        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit)), AUDIT],
+        extra=[("own", own(register_tasks=[mood(), pairs()])), ("chatty", plugin(after_fit=print_fit)), ANSWERS],
         installed=False,
     )
     (shell.folder / "answers.txt").write_text("\n".join(["glad"] * 24))
@@ -316,7 +316,9 @@ def test_no_words_at_all_print_the_commands_in_groups(shell: Shell) -> None:
         cli.add_parser("mine", help="do as I like").set_defaults(run=print)
         cli.add_parser("glance", group="look", help="glance at it").set_defaults(run=print)
 
-    shell.plugins = discover(extra=[("own", own()), ("third", plugin(register_commands=hooks)), AUDIT], installed=False)
+    shell.plugins = discover(
+        extra=[("own", own()), ("third", plugin(register_commands=hooks)), ANSWERS], installed=False
+    )
     out = shell.done()
     assert out.startswith("usage: benchrunner COMMAND ...") and out == shell.done("--help")
     groups = [line.rstrip(":") for line in out.splitlines() if line.endswith(":")]

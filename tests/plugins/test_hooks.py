@@ -61,6 +61,7 @@ SIGNATURES = {
     "compare_systems": "(result: Any) -> Any",
     "describe_study": "(result: Any) -> Iterable[str]",
     "write_table": "(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None",
+    "read_answers": "(path: Any) -> Any",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
     "computing: Computing, show_progress: bool) -> Sequence[Cost]",

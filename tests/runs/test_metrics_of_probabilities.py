@@ -8,8 +8,7 @@ from benchrunner import ACCURACY, Classify, PluginError, Regress, Score
 from benchrunner.runs.ensembles import Answered, answer
 from benchrunner.runs.folder import read_prediction
 from benchrunner.runs.predicting import majority_scores, predict, raw_outputs
-from benchrunner_audit.audit import audit_files
-from benchrunner_audit.question import Question
+from benchrunner_answers.audit import Question, audit_files
 from benchrunner_kit.testing import check_task
 from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from benchrunner_tasks import PEARSON, roc_auc
@@ -46,7 +45,7 @@ def test_a_file_of_answers_has_no_area(tmp_path: Path) -> None:
     fit_runner = runner(tmp_path, register_tasks=[task])
     rows = fit_runner.planner.rows(task, "dev")
     (tmp_path / "answers.txt").write_text("\n".join(rows.table.column("label").to_pylist()) + "\n")
-    [audited] = audit_files([tmp_path / "answers.txt"], Question(task.problem, {}, task, rows)).files
+    [audited] = audit_files([tmp_path / "answers.txt"], Question(task, rows, fit_runner))
     scores = audited.scores
     assert scores["accuracy"] == Score(1.0)
     assert scores["roc_auc"] == Score(None, "roc_auc is computed from probabilities, and there are answers only")

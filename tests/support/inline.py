@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import benchrunner_audit
+import benchrunner_answers
 import benchrunner_calibration
 import benchrunner_kit
 import benchrunner_methods
@@ -41,7 +41,7 @@ from benchrunner_tasks import MATTHEWS, PEARSON
 ROWS = {"train": 48, "dev": 24, "test": 20}
 QUICK = Recipe(lr=0.02, epochs=1, batch_size=8, bilstm_width=32)
 SUITE = Suite("mine")
-AUDIT = ("audit", benchrunner_audit)
+ANSWERS = ("answers", benchrunner_answers)
 CALIBRATION = ("calibration", benchrunner_calibration)
 METHODS = ("methods", benchrunner_methods)
 KIT = ("kit", benchrunner_kit)
@@ -146,7 +146,7 @@ def own_and(*others: tuple[str, object]) -> Plugins:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    first_party = [AUDIT, CALIBRATION, METHODS, KIT, REPORT, RUNS, SEARCH, SHARE, STATISTICS, STUDIES, SUBMIT]
+    first_party = [ANSWERS, CALIBRATION, METHODS, KIT, REPORT, RUNS, SEARCH, SHARE, STATISTICS, STUDIES, SUBMIT]
     found = discover(extra=[("own", own(**hooks)), *first_party], installed=False)
     assert not found.set_aside, found.set_aside
     return found

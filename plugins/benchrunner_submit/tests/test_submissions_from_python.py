@@ -9,8 +9,7 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.engine import decoding
 from benchrunner.results import Computing, Runner, StudyOptions
-from benchrunner_audit.audit import audit_files
-from benchrunner_audit.question import question_of_task
+from benchrunner_answers.audit import audit_files, question_of_task
 from benchrunner_submit import check_submission, write_submission
 from command_line import Shell
 
@@ -70,10 +69,10 @@ def test_check_finds_what_python_finds(shell: Shell) -> None:
 def test_audit_prints_the_scores_that_python_computes(shell: Shell) -> None:
     Path("answers.txt").write_text("glad\n" * 24)
     task = shell.plugins.tasks.find("mood")
-    [scored] = audit_files([Path("answers.txt")], question_of_task(task, None, runner(shell))).files
+    [scored] = audit_files([Path("answers.txt")], question_of_task(task, None, runner(shell)))
     (printed,) = shell.json("audit", "answers.txt", "--task", "mood", "--data", "data")["files"]
     assert printed["scores"] == same_json(scored.scores)
     asked = question_of_task(task, None, runner(shell), gold=Path("data/mood/dev.tsv"))
-    [by_gold] = audit_files([Path("answers.txt")], asked).files
+    [by_gold] = audit_files([Path("answers.txt")], asked)
     out = shell.done("audit", "answers.txt", "--task", "mood", "--gold", "data/mood/dev.tsv")
     assert out == f"{by_gold.text}\nflags: C1 constant predictions\n"

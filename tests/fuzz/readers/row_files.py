@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from benchrunner import JsonTable, TextTable
 from benchrunner.data.rows import Rows
+from benchrunner.plugins.registry import Plugins
 from benchrunner.tasks.task import Task
-from benchrunner_audit.audit import audit_files
-from benchrunner_audit.question import Question
+from benchrunner_answers.layouts import answers_in
+from benchrunner_answers.logs import read_log
 from benchrunner_submit.own_questions.user_files import read_questions
-from inline import mood, pairs
+from inline import mood, pairs, plugins
 from readers.reader import NOWHERE, Reader
 
 
@@ -53,7 +54,8 @@ def sources() -> Iterator[tuple[str, Reader]]:
 
 
 def predictions() -> Iterator[tuple[str, Reader]]:
-    """Readers of prediction files."""
+    """Readers of prediction files, and of logs of other programs."""
+    known = plugins()
     glad = Rows(pa.table({"a": ["x"] * 3, "label": ["glad", "sad", "glad"]}), "rows")
     grades = Rows(pa.table({"a": ["x"] * 3, "b": ["x"] * 3, "label": [1.0, 2.0, 5.0]}), "rows")
     for name, task, rows, answers in (
@@ -62,9 +64,12 @@ def predictions() -> Iterator[tuple[str, Reader]]:
     ):
         indexed = "index\tprediction\n" + "".join(f"{at}\t{answer}\n" for at, answer in enumerate(answers))
         seeds = [indexed.encode(), "".join(f"{answer}\n" for answer in answers).encode()]
-        question = Question(task.problem, {}, task, rows)
-        yield f"predicted {name}", Reader(functools.partial(faults_of_answers, question), "answers.tsv", seeds)
+        yield f"predicted {name}", Reader(functools.partial(read_answers, task, rows, known), "answers.tsv", seeds)
+    log = b'{"eval": {"task": "toy"}, "samples": [{"id": "1", "scores": {"match": {"value": "C"}}}]}'
+    samples = b'{"doc_id": 0, "filter": "none", "metrics": ["acc"], "doc_hash": "h", "acc": 1.0}\n'
+    for file, content in (("log.json", log), ("samples_toy_1.jsonl", samples), ("toy.csv", b"id,score\n1,0.5\n")):
+        yield f"log {file}", Reader(functools.partial(read_log, plugins=known), file, [content])
 
 
-def faults_of_answers(question: Question, path: Path) -> list[str]:
-    return [file.fault for file in audit_files([path], question).files if file.fault]
+def read_answers(task: Task, rows: Rows, plugins: Plugins, path: Path) -> None:
+    answers_in(path, task, rows, plugins)

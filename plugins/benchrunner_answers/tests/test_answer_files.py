@@ -1,0 +1,110 @@
+"""Files of answers as systems of a comparison: matched with task, split and seed, and tested as fits are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchrunner import ACCURACY, DataError
+from benchrunner_answers.answer_files import files_of
+from benchrunner_statistics import paired_test
+from command_line import Shell
+from inline import mood
+
+
+def gold() -> list[str]:
+    return [line.split("\t")[1] for line in Path("data/mood/dev.tsv").read_text().splitlines()[1:]]
+
+
+def answers(*wrong: int) -> list[str]:
+    """The right answers but for some rows."""
+    swapped = {"glad": "sad", "sad": "glad"}
+    return [swapped[answer] if row in wrong else answer for row, answer in enumerate(gold())]
+
+
+def write(path: str, *wrong: int) -> None:
+    lines = [f"{row}\t{answer}" for row, answer in enumerate(answers(*wrong))]
+    Path(path).parent.mkdir(exist_ok=True)
+    Path(path).write_text("\n".join(["index\tprediction", *reversed(lines)]) + "\n")
+
+
+def compared(shell: Shell, *words: str) -> Any:
+    words = ("compare", *words, "--tasks", "mood", *shell.folders(), "--quiet", "--device", "cpu", "--name", "it")
+    return shell.json(*words, "--json")
+
+
+def test_two_files_are_tested_like_fits(shell: Shell) -> None:
+    write("a.tsv", 0, 1, 2)
+    write("b.tsv", *range(2, 14))
+    (found,) = compared(shell, "a.tsv", "b.tsv")["comparisons"]
+    expected = paired_test(ACCURACY, gold(), [answers(*range(2, 14))], [answers(0, 1, 2)])
+    assert (found["difference"], found["p"]) == (pytest.approx(expected.difference), expected.p)
+    assert "b.tsv is worse than a.tsv" in shell.done("runs", "show", "it", *shell.folders()[2:])
+
+
+def test_a_file_a_seed_is_a_restart_beside_fitted_backbones(shell: Shell) -> None:
+    for seed in range(1, 4):
+        write(f"ours/Mood.seed{seed}.tsv", seed, 9)
+    result = compared(shell, "ours", "theirs=tiny/words", "--restarts", "2", "--lr", "0.01")
+    restarts = {figure["system"]: len(figure["restarts"]) for figure in result["figures"]}
+    assert restarts == {"ours": 3, "theirs": 2}
+    assert not any(note["code"] == "C8" for note in result["warnings"])
+    out = shell.done("share", "it", "--out", "shared", *shell.folders())
+    assert "computed again" in out and "everything is equal" in shell.done("check", "shared", *shell.folders()[:2])
+
+
+def test_a_changed_file_is_answered_anew(shell: Shell) -> None:
+    write("a.tsv", 0)
+    assert compared(shell, "a.tsv")["figures"][0]["mean"] == pytest.approx(2300 / 24)
+    write("a.tsv", 0, 1)
+    assert compared(shell, "a.tsv")["figures"][0]["mean"] == pytest.approx(2200 / 24)
+
+
+def test_a_wrong_file_loses_its_system_alone(shell: Shell) -> None:
+    write("a.tsv", 0)
+    Path("b.tsv").write_text("glad\n")
+    write("c/mood.test.tsv")
+    write("d/other.tsv")
+    code, out, _ = shell("compare", "a.tsv", "b.tsv", "c", "--tasks", "mood", *shell.folders(), "--quiet", "--notes")
+    assert code == 1 and "b.tsv: 1 answer in the order of the rows, and " in out
+    assert "c: no file of answers to mine/mood, dev, such as mood.dev.tsv." in out
+    said = shell.refused("compare", "a.tsv", "d", "--tasks", "mood", *shell.folders())
+    assert "d is no model (there is no config.json), and has no file of answers" in said
+
+
+def test_options_of_training_are_for_what_is_trained(shell: Shell) -> None:
+    write("a.tsv", 0)
+    words = ("compare", "a.tsv", "--tasks", "mood", *shell.folders(), "--quiet")
+    assert "no fit of this study reads it" in shell.refused(*words, "--lr", "1e-3")
+    assert shell(*words, "--method", "finetune")[0] == 0
+
+
+def test_answers_are_no_model(shell: Shell) -> None:
+    write("a.tsv", 0)
+    result = compared(shell, "a.tsv")
+    run = result["cells"][0]["selected"]
+    assert "cannot be exported" in shell.refused("runs", "export", run, "model", *shell.folders()[2:])
+    assert "a.tsv holds answers and" in shell.refused("predict", run, "--split", "test", *shell.folders())
+
+
+def test_names_say_task_split_and_seed(tmp_path: Path) -> None:
+    names = (
+        "SST-2.tsv",
+        "sst2.test.csv",
+        "en/sst2/predictions.txt",
+        "glue-sst2.seed7.tsv",
+        "samples_sst2_2026-11-29T13-19-43.05.jsonl",
+        "other.tsv",
+    )
+    task = mood(name="glue/sst2", title="SST-2")
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+        found = {str(path.relative_to(tmp_path)) for path in files_of(tmp_path, task, "dev").values()}
+        assert found == ({name} if name in names[:1] + names[3:5] else set())
+        assert list(files_of(tmp_path, task, "test")) == ([0] if name == "sst2.test.csv" else [])
+        (tmp_path / name).unlink()
+    for name in ("sst2.tsv", "SST-2.dev.tsv"):
+        (tmp_path / name).touch()
+    with pytest.raises(DataError, match=r"both answer glue/sst2, dev. Keep one of them."):
+        files_of(tmp_path, task, "dev")
