@@ -69,8 +69,8 @@ def share_study(
     Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts of the data
     are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name` is the
     study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
-    `report` asks for a report of the study, `with_rows` for rows of the data in the report and in the samples of Every
-    Eval Ever. `force` replaces a shared folder at `out` that has other contents, which is refused without.
+    `report` asks for a report of the study, and `with_rows` for rows of the data in it. `force` replaces a shared
+    folder at `out` that has other contents, which is refused without.
     """
     _check_place(out)
     limit = study.study.limit_dev
@@ -88,7 +88,6 @@ def share_study(
         runner.plugins.core.version,
         url,
         runner.workspace.settings.leave_out_bad_rows,
-        with_rows,
     )
     page = shared_report(shared, runner, private, with_rows=with_rows) if report else ""
     written = list[Shared]()

@@ -23,8 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--with-rows",
         action="store_true",
-        help="write rows of the data with their texts, into the report and the samples of Every Eval Ever: only where "
-        "the licence of the data allows it",
+        help="write rows of the data with their texts into the report: only where the licence of the data allows it",
     )
     parser.add_argument(
         "--push", metavar="OWNER/NAME", help="say what would be uploaded to this data set of the hub; with --yes, do it"
@@ -66,11 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"{shared.folder} holds {shared.files:,} files of the study {verified.name}. {verified.scores:,} scores were "
         f"computed again from {verified.answers:,} answers, and are equal."
     )
-    rows = (
-        "report.html and every_eval_ever/ show texts of the data"
-        if arguments.with_rows
-        else "Texts of the data are left out"
-    )
+    rows = "report.html shows texts of the data" if arguments.with_rows else "Texts of the data are left out"
     print_line(f"{rows}, and folders of this machine are left out.")
     if verified.sealed:
         print_line(

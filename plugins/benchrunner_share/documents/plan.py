@@ -146,8 +146,6 @@ class Plan:
     """Address at which the folder is published."""
     left_out_bad_rows: bool
     """Whether rows that cannot be read were left out."""
-    with_rows: bool
-    """Whether the folder has rows of the data."""
     suppliers: Mapping[str, str] = field(default_factory=dict)
     """Task -> title of its plugin."""
     data: Mapping[str, Mapping[str, RowFacts]] = field(default_factory=dict)
