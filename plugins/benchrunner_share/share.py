@@ -79,6 +79,7 @@ def share_study(
             f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
             "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
         )
+    study = study.read_once(runner)
     private = Private(runner.workspace)
     shared = shared_result(study, private, _names(study, runner, private))
     answers = KeptAnswers(runner, private)
@@ -136,18 +137,17 @@ def _facts(shared: Result, claims: Plan, answers: KeptAnswers) -> Iterator[tuple
             shared_fit = answers.shared(fit).named(task.name, cell.cell.backbone)
             yield fit_name(fit.id), json_text(decoding.as_json(shared_fit))
         for fit, split in answered(cell):
-            kept = answers.find(fit, task, split)
-            prediction = kept.prediction
+            prediction = answers.prediction(cell, fit, split)
             if prediction.id not in written:
                 yield prediction_name(prediction.id), json_text({"prediction": decoding.as_json(prediction)})
-                yield answers_name(prediction.id), answers.text(fit, kept, task)
+                yield answers_name(prediction.id), answers.text(cell, fit, split)
             written.add(prediction.id)
     plan = plan_of(
         claims,
         shared.cells,
         answers.runner.plugins,
-        lambda task, split: RowFacts.of(answers.rows(task, split), task),
-        lambda fit, task, split: answers.find(fit, task, split).prediction.id,
+        lambda task, split: RowFacts.of(answers.runner.planner.rows(task, split), task),
+        lambda result, fit, split: result.predicted(fit, split).record.id,
     )
     yield STUDY, json_text(plan.content({}))
 

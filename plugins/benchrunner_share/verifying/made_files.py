@@ -75,7 +75,7 @@ class MadeFiles:
                 self._results,
                 examined.data.runner.plugins,
                 lambda task, split: data[task.name][split],
-                lambda fit, task, split: scored[fit.id, task.name, split][0].id,
+                lambda result, fit, split: scored[fit.id, result.cell.task.name, split][0].id,
             )
         claimed = examined.claimed
         outcomes = dict(enumerate(claimed["result"]["cells"]))
