@@ -89,7 +89,7 @@ def _gain_of_row(metric: Metric, gold: Any, answer: Any) -> float:
 
 
 def kept_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any]]:
-    """Compute further figures of rows, such as probabilities, from the kept outputs of a fit.
+    """Compute figures of rows, such as probabilities, from kept outputs.
 
     Raises a `FitError` if the outputs were removed: nothing is predicted.
     """
