@@ -105,14 +105,6 @@ class BackboneFamily(ABC):
         """
         raise NotImplementedError
 
-    def convert(self, source: Path, target: Path) -> bool:
-        """Convert the checkpoint folder of a pre-training to this family's published layout, completely or not at all.
-
-        Return False if the folder is not such a checkpoint, or not of a model of this family. A family need not
-        implement this method.
-        """
-        return False
-
 
 @dataclass(frozen=True)
 class OneBackbone(BackboneFamily):
