@@ -19,9 +19,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from benchrunner import Rows, Task
+from benchrunner import Task
 from benchrunner.io.identity import identity
 from benchrunner.results import (
+    CellResult,
     Fit,
     Prediction,
     Record,
@@ -37,7 +38,6 @@ from benchrunner_share.board.building import Built, Wishes, build_board
 from benchrunner_share.documents.contents import MANIFEST, STUDY, answers_text, json_text, manifest
 from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.documents.plan import Plan, SharedFit
-from benchrunner_share.kept_answers import Kept
 from benchrunner_share.private_texts import Private
 from benchrunner_share.share import write_files
 from finished_studies import made_answers, runner, task  # type: ignore[import-not-found]
@@ -53,31 +53,29 @@ class MadeUp:
         self.runner = made
         self.private = Private(made.workspace)
 
-    def rows(self, task: Task, split: str) -> Rows:
-        """Return the rows of a split."""
-        return self.runner.planner.rows(task, split)
+    def prediction(self, result: CellResult, fit: Fit, split: str) -> Prediction:
+        """Return what a fit of a cell answers."""
+        return self._prediction(fit, result.cell.task, split)
 
-    def find(self, fit: Fit, task: Task, split: str) -> Kept:
-        """Return a prediction with made-up answers."""
-        rows = self.rows(task, split)
-        settings = dict(task.problem.decoding)
-        prediction = Prediction(fit.id, task.name, split, rows.fingerprint, settings, identity(task.scoring))
-        scores = predicting.majority_scores(fit, prediction, self.runner)
-        answers = self._answers(fit, task, split)
-        record = predicting.judged(prediction, task, rows, answers, {}, timings={}, baseline=lambda: scores)
-        return Kept(0.0, prediction, record, Path())
+    def _prediction(self, fit: Fit, task: Task, split: str) -> Prediction:
+        data = self.runner.planner.rows(task, split).fingerprint
+        return Prediction(fit.id, task.name, split, data, dict(task.problem.decoding), identity(task.scoring))
 
     def _answers(self, fit: Fit, task: Task, split: str) -> list[Any]:
-        return list(made_answers(task, self.rows(task, split), self._skill, random.Random(fit.id)))
+        return list(made_answers(task, self.runner.planner.rows(task, split), self._skill, random.Random(fit.id)))
 
     def predict(self, fit: Fit, split: str) -> predicting.Predicted:
         """Return the prediction of a fit, for the selection."""
-        kept = self.find(fit, self.runner.plugins.tasks.find(fit.task), split)
-        return predicting.Predicted(kept.record, kept.folder)
+        task = self.runner.plugins.tasks.find(fit.task)
+        prediction, rows = self._prediction(fit, task, split), self.runner.planner.rows(task, split)
+        scores = predicting.majority_scores(fit, prediction, self.runner)
+        answers = self._answers(fit, task, split)
+        record = predicting.judged(prediction, task, rows, answers, {}, timings={}, baseline=lambda: scores)
+        return predicting.Predicted(record, Path())
 
-    def text(self, fit: Fit, kept: Kept, task: Task) -> str:
-        """Return the answers of a prediction."""
-        return answers_text(self._answers(fit, task, kept.prediction.split), {})
+    def text(self, result: CellResult, fit: Fit, split: str) -> str:
+        """Return the answers of a fit of a cell."""
+        return answers_text(self._answers(fit, result.cell.task, split), {})
 
     def shared(self, fit: Fit) -> SharedFit:
         """Return a fit with a made-up computation."""
@@ -89,7 +87,7 @@ def shared(number: int, tasks: list[Task], restarts: int, made: Runner, out: Pat
     name = system_name(number)
     answers = MadeUp(0.5 + 0.4 * random.Random(number).random(), made)
     answered = f"2025-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
-    claims = Plan(f"study-{number:03}", answered, made.plugins.core.version, None, False, False)
+    claims = Plan(f"study-{number:03}", answered, made.plugins.core.version, None, left_out_bad_rows=False)
     results = []
     study = compared([name], tasks, Fitting(seeds=tuple(range(restarts))))
     for asked in study.cells:

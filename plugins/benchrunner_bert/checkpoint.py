@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from benchrunner import CheckpointError
 from benchrunner.engine import randomness
@@ -42,7 +39,7 @@ def read(folder: Path, *, seed: int) -> Bert:
     weights_at_least = config.weights - config.pooler_weights  # the pooler may be missing
     check_files(folder / "config.json", config.layers, weights_at_least, path)
     tokenizer = read_tokenizer(folder, config.vocabulary)
-    with _NoInitialisation():
+    with torch.device("meta"):  # every weight is replaced
         model = Bert(config, tokenizer)
     weights, heads = encoder_weights(tensor_files.read_tensors(path))
     notes = []
@@ -50,27 +47,19 @@ def read(folder: Path, *, seed: int) -> Bert:
     if task_heads:
         notes.append(f"left out of {path.name}: a head of another task ({', '.join(task_heads)})")
     if not any(name.startswith("pooler.") for name in weights):
-        draw_weight(model.pooler.weight, config, randomness.generator(seed, "pooler"))
-        torch.nn.init.zeros_(model.pooler.bias)
-        weights |= {f"pooler.dense.{name}": tensor.detach() for name, tensor in model.pooler.named_parameters()}
+        pooler = torch.empty(config.hidden, config.hidden)
+        draw_weight(pooler, config, randomness.generator(seed, "pooler"))
+        weights |= {"pooler.dense.weight": pooler, "pooler.dense.bias": torch.zeros(config.hidden)}
         model.has_fresh_pooler = True
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
     check_weights(path, "this BERT", weights, published_weights(model))
-    _fill(model, weights)
+    filled = {}
+    for ours, parts in published_names(model):
+        filled[ours] = torch.cat([weights[name] for name in parts]).to(torch.float32)
+    model.load_state_dict(filled, assign=True)
     model.notes = tuple(notes)
     model.make_token_head = partial(published_head, model, path)
     return model
-
-
-class _NoInitialisation(TorchFunctionMode):
-    """Skips the random initialisation of new weights in a `with` block, since `_fill` replaces every weight."""
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
-        if func in (nn.init.kaiming_uniform_, nn.init.uniform_, nn.init.normal_):
-            return None
-        return func(*args, **(kwargs or {}))
 
 
 def read_tokenizer(folder: Path, embeddings: int) -> BertTokenizer:
@@ -96,9 +85,3 @@ def check_weights(
     tensor_files.refuse(f"{path} does not hold {model}", faults)
     tensor_files.check_types(path, weights)
     tensor_files.check_finite(path, weights.items())
-
-
-def _fill(model: Bert, weights: Mapping[str, torch.Tensor]) -> None:
-    parameters = dict(model.named_parameters())
-    for ours, parts in published_names(model):
-        parameters[ours].data = torch.cat([weights[name].detach() for name in parts]).to(torch.float32)

@@ -137,13 +137,18 @@ class Configuration:
         """Number of weights of the pooler."""
         return self.hidden * (self.hidden + 1)
 
-    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool) -> int:
+    @property
+    def layer_matrices(self) -> int:
+        """Number of weights in the matrices of a layer."""
+        return 4 * self.hidden**2 + 2 * self.hidden * self.inner
+
+    def step_flops(self, lengths: np.ndarray, predictions: float, *, next_sentence: bool) -> float:
         """Count the operations of the matrix products of a step, forward and backward, over sequences without padding.
 
         The count is what the model needs, not what a kernel computes: where attention looks one way only, the other
         half does not count, and a layer that is computed twice to save memory counts once.
         """
-        linear = 2 * int(lengths.sum()) * (4 * self.hidden**2 + 2 * self.hidden * self.inner)
+        linear = 2 * int(lengths.sum()) * self.layer_matrices
         attention = 2 * 2 * self.hidden * self._pairs(lengths)  # queries by keys, then probabilities by values
         heads = 2 * predictions * (self.hidden**2 + self.hidden * self.vocabulary)
         if next_sentence:
@@ -163,9 +168,8 @@ class Configuration:
     def weights(self) -> int:
         """Number of all weights, computed from the sizes without making a model."""
         embeddings = (self.vocabulary + self.positions + self.segments + 2) * self.hidden
-        attention = 4 * self.hidden * (self.hidden + 1)
-        feed_forward = self.inner * (2 * self.hidden + 1) + self.hidden
-        return embeddings + self.layers * (attention + feed_forward + 4 * self.hidden) + self.pooler_weights
+        vectors = 9 * self.hidden + self.inner  # biases of the matrices, and two norms
+        return embeddings + self.layers * (self.layer_matrices + vectors) + self.pooler_weights
 
     def _fault(self) -> str | None:
         """Describe the first number that no BERT can have; None where all are possible."""

@@ -73,11 +73,6 @@ class BertFamily(BackboneFamily):
                 return replace(released, name=named, place=f"{released.place}{at}{revision}")
         return _find_checkpoint(reference, workspace)
 
-    def convert(self, source: Path, target: Path) -> bool:
-        from benchrunner_bert.pretraining.export.conversion import convert
-
-        return convert(source, target)
-
 
 def _released() -> Iterator[BertCheckpoint]:
     released = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))

@@ -10,8 +10,6 @@ from benchrunner_checkpoints import tensor_files
 
 TRAINED = 16
 """Bytes of a weight in training: the weight, its gradient and Adam's two moments, in fp32."""
-READ, SMALLEST = 4, 2
-"""Bytes of a weight that was read, in fp32, and at least in a file."""
 
 
 def check_memory(what: str, needed: int, remedy: str = "Choose a smaller size.") -> None:
@@ -35,13 +33,4 @@ def check_files(config: Path, layers: int, weights: int, file: Path) -> None:
         raise CheckpointError(
             f"{config}: num_hidden_layers is {layers:,}, but {file.name} has only {tensors:,} tensors."
         )
-    size = file.stat().st_size
-    if weights * SMALLEST > size:
-        raise CheckpointError(f"{config} describes {weights:,} weights; {file.name} has only {size:,} bytes.")
-    needed = weights * READ
-    memory = platform_facts.memory_size()
-    if needed > memory:
-        raise CheckpointError(
-            f"{config} describes a model of {needed / 1e9:,.1f} GB; this process can have {memory / 1e9:,.1f} GB of "
-            "memory."
-        )
+    tensor_files.check_size(config, weights, [file])

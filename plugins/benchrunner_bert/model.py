@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
 
 from benchrunner import RequestError
 from benchrunner.engine import Encoder, ExportedHead, FlatBatch, Frame, Pieces, Sequences, StackedLinear
@@ -113,13 +112,6 @@ class Bert(Encoder):
     autocasts_layers = True
     attention_kernel = staticmethod(attention_kernel)
 
-    recomputes: bool = False
-    """Whether the backward pass computes each layer again instead of storing its states.
-
-    This needs less memory and a third more computing time. Dropout masks come from (seed, step, site), so the second
-    pass drops the same values as the first.
-    """
-
     has_fresh_pooler: bool = False
     """Whether the checkpoint has no pooler, so that its weights are drawn from the seed."""
 
@@ -152,9 +144,6 @@ class Bert(Encoder):
     def set_dropout(self, rate: float) -> None:
         self.dropout = self.attention_dropout = rate
 
-    def recompute_layers(self) -> None:
-        self.recomputes = True
-
     def assemble(self, first: Sequence[str], second: Sequence[str] | None, max_length: int) -> Sequences:
         return self.tokenizer.assemble(first, second, max_length)
 
@@ -169,17 +158,8 @@ class Bert(Encoder):
         hidden = self.embeddings(batch, self.dropout)
         yield hidden
         for layer in self.layers:
-            hidden = self._apply_layer(layer, hidden, batch)
+            hidden = layer(hidden, batch, self.dropout, self.attention_dropout)
             yield hidden
-
-    def _apply_layer(
-        self, layer: nn.Module, hidden: torch.Tensor, batch: FlatBatch, tokens: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """Compute a layer. With `recomputes`, store only its arguments, and compute it again in the backward pass."""
-        arguments = hidden, batch, self.dropout, self.attention_dropout, tokens
-        if self.recomputes and torch.is_grad_enabled():
-            return checkpoint(layer, *arguments, use_reentrant=False, preserve_rng_state=False)  # type: ignore[no-any-return]
-        return layer(*arguments)  # type: ignore[no-any-return]
 
     def summary(self, hidden: torch.Tensor, batch: FlatBatch) -> torch.Tensor:
         """Apply the pooler to the first token of every sequence, [CLS]: (T, H) -> (N, H).
@@ -194,8 +174,9 @@ class Bert(Encoder):
         *lower, last = self.layers
         hidden = self.embeddings(batch, self.dropout)
         for layer in lower:
-            hidden = self._apply_layer(layer, hidden, batch)
-        return self._pooled(self._apply_layer(last, hidden, batch, self.summary_tokens(batch)))
+            hidden = layer(hidden, batch, self.dropout, self.attention_dropout)
+        states = last(hidden, batch, self.dropout, self.attention_dropout, self.summary_tokens(batch))
+        return self._pooled(states)
 
     def _pooled(self, states: torch.Tensor) -> torch.Tensor:
         return torch.tanh(self.pooler(states))

@@ -14,7 +14,7 @@ from benchrunner_calibration.binning import Binning
 from benchrunner_calibration.measures import ROOTS, TESTED, confidence_and_right, measures, root
 from benchrunner_calibration.reliability import Bin, reliability
 from benchrunner_calibration.temperature import temperature_measures
-from benchrunner_statistics import AnsweredRows
+from benchrunner_statistics import AnsweredRows, kept_figures
 
 
 @final
@@ -115,9 +115,7 @@ def measured_cell(cell: CellResult, split: str, title: str, binning: Binning, wi
 def _probabilities(fit: Fit, kept: AnsweredRows, cell: CellResult) -> Sequence[Any]:
     """Return the kept probabilities of a fit for each row."""
     assert cell.runner is not None
-    if not any((cell.runner.folder(fit).path / "outputs").glob("*.npy")):
-        raise FitError(f"the outputs of the fit {fit.id} were removed: repeat the command of the study")
-    figures = predicting.extra_figures(fit, kept.rows, cell.runner)
+    figures = kept_figures(fit, kept.rows, cell.runner)
     if "probabilities" not in figures:
         raise Undefined(f"a question of the kind '{kept.task.problem.name}' has no probabilities of labels")
     return figures["probabilities"]

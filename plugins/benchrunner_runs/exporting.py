@@ -1,18 +1,16 @@
-"""Export finished fits, and trainers' checkpoints, as checkpoints that other libraries load."""
+"""Export finished fits as checkpoints that other libraries load."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import CheckpointError, RequestError
+from benchrunner import RequestError
 from benchrunner.engine import Encoder, ExportedHead, Method, Problem, decoding, steps, write_folder_atomically
 from benchrunner.results import find_run, output_places
 
 if TYPE_CHECKING:
-    from benchrunner.engine import BackboneFamily
     from benchrunner.results import Fit, Runner
 
 EXPORTED = {"features": "last", "summary": "pooler", "head_layer": "none"}
@@ -23,41 +21,12 @@ def export(source: str, target: Path, runner: Runner) -> None:
     """Write a checkpoint that other libraries load, into a folder that does not exist yet.
 
     `source` is the id of a finished fit, the beginning of the id, or its folder: its encoder and head are written in
-    the backbone family's published layout. Or `source` is a checkpoint folder as a trainer left it, and is converted.
+    the backbone family's published layout.
     """
     if target.exists():
         raise RequestError(f"{target} exists already; name a folder that does not.")
     output_places.check_place(target, is_file=False)
-    if is_checkpoint_folder(source):
-        _convert(Path(source), target, runner.plugins.families)
-    else:
-        _export_fit(source, target, runner)
-
-
-def is_checkpoint_folder(source: str) -> bool:
-    """Return whether the source of an export is a folder with a trainer's checkpoint, not the folder of a fit."""
-    return bool(source) and Path(source).is_dir() and not (Path(source) / "fit.json").is_file()
-
-
-def _convert(source: Path, target: Path, families: Iterable[BackboneFamily]) -> None:
-    """Let the first family that knows a trainer's checkpoint folder write it in its published layout."""
-    refusals = []
-    for family in families:
-        try:
-            if family.convert(source, target):
-                return
-        except RequestError as refusal:  # another family may know the folder
-            refusals.append(refusal)
-    if refusals:
-        raise refusals[0]
-    raise CheckpointError(
-        f"{source} is neither a finished fit (it has no fit.json) nor a trainer's checkpoint that a plugin knows. "
-        "Export takes a fit's id or folder, or a checkpoint folder as a trainer left it."
-    )
-
-
-def _export_fit(reference: str, target: Path, runner: Runner) -> None:
-    folder = find_run(runner.workspace.runs, reference)
+    folder = find_run(runner.workspace.runs, source)
     runner = runner.in_workspace(replace(runner.workspace, runs=folder.path.parent))
     fit = runner.finished_fit(folder)
     method, problem = runner.plugins.methods.find(fit.method), runner.plugins.tasks.find(fit.task).problem

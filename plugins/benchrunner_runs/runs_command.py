@@ -86,9 +86,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     _add_dry_run(prune)
     add("studies", "the kept studies", _studies)
     export = add("export", "write a finished fit as a checkpoint that other libraries load", _export)
-    export.add_argument(
-        "source", metavar="RUN", help=f"{RUN}; or the folder of a checkpoint as a trainer left it, which is converted"
-    )
+    export.add_argument("source", metavar="RUN", help=RUN)
     export.add_argument("folder", type=Path, metavar="DIR", help="a folder that does not exist yet")
     options.add_data(export)
     options.add_computing(export)
@@ -349,13 +347,12 @@ def _studies(arguments: argparse.Namespace, runs: Path) -> None:
 
 
 def _export(arguments: argparse.Namespace, runs: Path) -> None:
-    from benchrunner_runs.exporting import export, is_checkpoint_folder
+    from benchrunner_runs.exporting import export
 
     folder = arguments.folder
     export(arguments.source, folder, command_line.options.runner(arguments))
     if arguments.json:
         files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-        kind = "checkpoint" if is_checkpoint_folder(arguments.source) else "fit"
-        command_line.output.print_json({"source": arguments.source, "kind": kind, "folder": folder, "files": files})
+        command_line.output.print_json({"source": arguments.source, "folder": folder, "files": files})
     else:
         print_line(f"{folder} holds the model in its published layout.")

@@ -69,8 +69,8 @@ def share_study(
     Nothing is trained: the kept answers of all fits are written, with the fingerprints of their data. Texts of the data
     are not, unless an answer is text. Folders, user names and the name of this machine are left out. `name` is the
     study's name, by default that under which it is kept. `url` is where the folder will be published, for the metadata.
-    `report` asks for a report of the study, `with_rows` for rows of the data in the report and in the samples of Every
-    Eval Ever. `force` replaces a shared folder at `out` that has other contents, which is refused without.
+    `report` asks for a report of the study, and `with_rows` for rows of the data in it. `force` replaces a shared
+    folder at `out` that has other contents, which is refused without.
     """
     _check_place(out)
     limit = study.study.limit_dev
@@ -79,6 +79,7 @@ def share_study(
             f"The study scores only {limit:,} rows of each dev split (--limit-dev), which are not the rows of "
             "other people's scores. Repeat it without --limit-dev, which fits nothing again, and share that."
         )
+    study = study.read_once(runner)
     private = Private(runner.workspace)
     shared = shared_result(study, private, _names(study, runner, private))
     answers = KeptAnswers(runner, private)
@@ -88,7 +89,6 @@ def share_study(
         runner.plugins.core.version,
         url,
         runner.workspace.settings.leave_out_bad_rows,
-        with_rows,
     )
     page = shared_report(shared, runner, private, with_rows=with_rows) if report else ""
     written = list[Shared]()
@@ -137,18 +137,17 @@ def _facts(shared: Result, claims: Plan, answers: KeptAnswers) -> Iterator[tuple
             shared_fit = answers.shared(fit).named(task.name, cell.cell.backbone)
             yield fit_name(fit.id), json_text(decoding.as_json(shared_fit))
         for fit, split in answered(cell):
-            kept = answers.find(fit, task, split)
-            prediction = kept.prediction
+            prediction = answers.prediction(cell, fit, split)
             if prediction.id not in written:
                 yield prediction_name(prediction.id), json_text({"prediction": decoding.as_json(prediction)})
-                yield answers_name(prediction.id), answers.text(fit, kept, task)
+                yield answers_name(prediction.id), answers.text(cell, fit, split)
             written.add(prediction.id)
     plan = plan_of(
         claims,
         shared.cells,
         answers.runner.plugins,
-        lambda task, split: RowFacts.of(answers.rows(task, split), task),
-        lambda fit, task, split: answers.find(fit, task, split).prediction.id,
+        lambda task, split: RowFacts.of(answers.runner.planner.rows(task, split), task),
+        lambda result, fit, split: result.predicted(fit, split).record.id,
     )
     yield STUDY, json_text(plan.content({}))
 

@@ -1,6 +1,6 @@
 """The public names of `benchrunner_statistics`, each with its module."""
 
-from benchrunner_statistics.answered_rows import AnsweredRows as AnsweredRows
+from benchrunner_statistics.answered_rows import AnsweredRows as AnsweredRows, kept_figures as kept_figures
 from benchrunner_statistics.conclusions import by_pair as by_pair, column_kind as column_kind
 from benchrunner_statistics.example_intervals import (
     example_interval as example_interval,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from benchrunner import Metric, RequestError, Rows, Task, UnknownName, gold_rows
+from benchrunner import FitError, Metric, RequestError, Rows, Task, UnknownName, gold_rows
 from benchrunner.engine import metrics
-from benchrunner.results import CellResult, Result, read_prediction
+from benchrunner.results import CellResult, Fit, Result, Runner, predicting, read_prediction
 
 if TYPE_CHECKING:
     import pandas
@@ -86,6 +86,16 @@ def right_answers(task: Task, gold: Sequence[Any], table: pa.Table | None = None
 def _gain_of_row(metric: Metric, gold: Any, answer: Any) -> float:
     assert metric.per_row is not None
     return metric.gain(metric.per_row(gold, answer))
+
+
+def kept_figures(fit: Fit, rows: Rows, runner: Runner) -> Mapping[str, list[Any]]:
+    """Compute figures of rows, such as probabilities, from kept outputs.
+
+    Raises a `FitError` if the outputs were removed: nothing is predicted.
+    """
+    if fit.method != predicting.MAJORITY and not any((runner.folder(fit).path / "outputs").glob("*.npy")):
+        raise FitError(f"The outputs of the fit {fit.id} were removed. Repeat the command of the study.")
+    return predicting.extra_figures(fit, rows, runner)
 
 
 @final

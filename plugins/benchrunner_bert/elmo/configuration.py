@@ -70,19 +70,21 @@ class ElmoConfiguration:
             raise CheckpointError(f"{path}: {fault}.")
         return config
 
-    def step_flops(self, lengths: np.ndarray, predictions: int, *, next_sentence: bool = False) -> int:
-        """Count the operations of the matrix products of a step of both networks, forward and backward."""
-        gates = 4 * self.cells * (self.width + self.width)
+    @property
+    def layer_matrices(self) -> int:
+        """Number of weights in the matrices of a layer of one network."""
         projection = self.cells * self.width if self.cells > self.width else 0
-        layers = 2 * 2 * int(lengths.sum()) * self.layers * (gates + projection)
+        return 8 * self.cells * self.width + projection  # four gates read the input and the state
+
+    def step_flops(self, lengths: np.ndarray, predictions: float, *, next_sentence: bool = False) -> float:
+        """Count the operations of the matrix products of a step of both networks, forward and backward."""
+        layers = 2 * 2 * int(lengths.sum()) * self.layers * self.layer_matrices
         return (1 + BACKWARD) * (layers + 2 * predictions * self.width * self.vocabulary)
 
     @property
     def weights(self) -> int:
         """Number of all weights, reckoned without making a model."""
-        projection = self.width * self.cells if self.cells > self.width else 0
-        layer = 4 * self.cells * (2 * self.width + 2) + projection
-        return 2 * (self.vocabulary * self.width + self.layers * layer)
+        return 2 * (self.vocabulary * self.width + self.layers * (self.layer_matrices + 8 * self.cells))
 
     def _fault(self) -> str | None:
         """Describe the first number that no ELMo can have; None where all are possible."""

@@ -80,7 +80,8 @@ class _Transformer(Architecture):
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions()
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
-        model.bert.recomputes = settings.recompute
+        if settings.recompute:
+            model.bert.recompute_layers()
         model.precision = settings.precision
         return model
 

@@ -39,7 +39,7 @@ def estimate(request: Request) -> CommandEstimate:
     return CommandEstimate(left, flops=float(flops), seconds=seconds)
 
 
-def _step_flops(request: Request, length: int) -> int:
+def _step_flops(request: Request, length: int) -> float:
     """Count the operations of a step over full sequences of a length."""
     settings = request.settings
     architecture, size = architectures.of_size(request.size)

@@ -1,4 +1,4 @@
-"""Real checkpoints of DeepSpeed's, each with the weights that the engine itself gathers; and engines that go on.
+"""A real checkpoint of DeepSpeed's with the weights of its engine; and engines that go on.
 
 To be started as a program, alone or by a launcher: DeepSpeed wants processes to itself.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
 
-SAMPLES = [f"theirs-{stage}-{kind}" for stage in range(4) for kind in ("fp32", "bf16")]
 WORDS = [*SPECIAL, "the", "old", "house", "stood", "at", "end", "of", "lane", "no", "she", "said", "he", "dog", "man"]
 SIZES = {"hidden": 12, "layers": 2, "heads": 2, "inner": 23, "positions": 61}
 """Odd numbers, so that two processes cannot share them without padding."""
@@ -34,13 +32,14 @@ SMALL = {"reduce_bucket_size": 10_000}
 
 
 def write(folder: Path, stage: int, kind: str) -> None:
-    """A checkpoint after two steps, in the file `latest` and a folder, and reference.safetensors beside it."""
+    """A checkpoint after two steps that DeepSpeed's own script made whole, and reference.safetensors beside it."""
+    from deepspeed.utils.zero_to_fp32 import convert_zero_checkpoint_to_fp32_state_dict
+
     engine = _theirs(folder, stage, kind)
-    engine.save_checkpoint(str(folder), client_state={"epoch": 1, "best": [0.5, None]})
-    found = {name: one.detach().float().contiguous() for name, one in _gathered(engine, stage)}
-    if torch.distributed.get_rank() == 0:
-        save_file(found, folder / "reference.safetensors")
-    torch.distributed.barrier()
+    engine.save_checkpoint(str(folder))
+    convert_zero_checkpoint_to_fp32_state_dict(str(folder), str(folder))
+    weights = {name: weight.detach().contiguous() for name, weight in engine.module.named_parameters()}
+    save_file(weights, folder / "reference.safetensors")
     engine.destroy()
 
 
@@ -124,33 +123,12 @@ def _theirs(folder: Path, stage: int, kind: str) -> Any:
     return engine
 
 
-def _gathered(engine: Any, stage: int) -> Iterator[tuple[str, torch.Tensor]]:
-    """The engine's own fp32 weights, whole, in every process."""
-    from deepspeed import zero
-    from deepspeed.utils import safe_get_full_fp32_param
-
-    exact = dict[int, torch.Tensor]()
-    if stage == 0 and hasattr(engine.optimizer, "fp32_groups"):
-        pairs = zip(engine.optimizer.fp16_groups, engine.optimizer.fp32_groups, strict=True)
-        exact = {id(half): one for halves, ones in pairs for half, one in zip(halves, ones, strict=True)}
-    for name, one in engine.module.named_parameters():
-        if id(one) in exact:
-            yield name, exact[id(one)]
-        elif stage > 0 and one.requires_grad:
-            yield name, safe_get_full_fp32_param(one)
-        elif stage == 3:
-            with zero.GatheredParameters([one]):
-                yield name, one.detach().clone()
-        else:
-            yield name, one
-
-
 def _write_vocabulary(path: Path) -> None:
     path.write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
 
 
 def main(folder: Path, *names: str) -> None:
-    """Write the samples that are named, such as theirs-3-bf16, or go on with another engine (on-3-bf16)."""
+    """Write the samples that are named, such as theirs-2-fp32, or go on with another engine (on-3-bf16)."""
     for name in names:
         model, stage, kind = name.split("-")
         (folder / name).mkdir(parents=True, exist_ok=True)

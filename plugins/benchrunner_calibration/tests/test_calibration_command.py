@@ -215,7 +215,7 @@ def test_nothing_is_fitted_where_outputs_were_removed(kept: Shell) -> None:
     shutil.rmtree(kept.folder / "runs" / run / "outputs")
     calibration = shown(kept, "kept")
     [part] = [part for part in calibration["left_out"] if part["system"] == "words (finetune)"]
-    assert part["reason"] == f"the outputs of the fit {run} were removed: repeat the command of the study"
+    assert part["reason"] == f"The outputs of the fit {run} were removed. Repeat the command of the study."
 
 
 def test_changed_data_is_told(kept: Shell) -> None:

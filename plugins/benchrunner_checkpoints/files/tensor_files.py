@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner import CheckpointError
-from benchrunner.engine import first_line, not_finite
+from benchrunner.engine import first_line, not_finite, platform_facts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,6 +53,23 @@ def check_header(path: Path) -> None:
     """Raise a `CheckpointError` if the header of a safetensors file contradicts its size, before it is read whole."""
     if path.suffix == ".safetensors":
         _read([path], "header")
+
+
+def check_size(config: Path, weights: int, files: Iterable[Path], *, buffers: int = 0) -> None:
+    """Raise a `CheckpointError` if files are too small for so many weights, or memory for these weights in fp32.
+
+    `config` describes the weights; `buffers` is the number of further bytes of the model.
+    """
+    size = sum(file.stat().st_size for file in files)
+    if weights > size:
+        raise CheckpointError(f"{config} describes {weights:,} weights; the files of weights have only {size:,} bytes.")
+    needed = 4 * weights + buffers
+    memory = platform_facts.memory_size()
+    if needed > memory:
+        raise CheckpointError(
+            f"{config} describes a model of {needed / 1e9:,.1f} GB; this process can have {memory / 1e9:,.1f} GB of "
+            "memory."
+        )
 
 
 def _safetensors(path: Path, device: str) -> dict[str, Tensor]:

@@ -55,7 +55,7 @@ class Board:
         """Shared folder -> its files of metadata, which the verification has compared: name on the site -> text."""
         files = {}
         for folder in self.folders:
-            derived = dict(derived_files(folder.study.content))  # samples, which have texts of rows, stay in the folder
+            derived = dict(derived_files(folder.study.content))
             del derived[README]
             home = self.homes[folder.name]
             files[folder.name] = {f"{home}/{name}": text for name, text in derived.items()}

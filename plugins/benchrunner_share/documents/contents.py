@@ -11,7 +11,7 @@ from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Prediction, Record, cells
 from benchrunner_tasks import HubTable
 
-FORMAT = 3
+FORMAT = 4
 """Format of shared folders. `check` refuses folders of another format."""
 STUDY, MANIFEST, REPORT, README = "study.json", "manifest.json", "report.html", "README.md"
 """Names of files of a shared folder."""

@@ -6,26 +6,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchrunner_share.documents import every_eval_ever, statements
 from benchrunner_share.documents.card_scores import CardScore, card_scores
 from benchrunner_share.documents.contents import README, sealed_places
 from benchrunner_share.documents.eval_results import eval_results
-from benchrunner_share.documents.every_eval_ever import Log
-
-LOGS = "every_eval_ever"
-"""Folder of a shared folder whose content lies as in the datastore of Every Eval Ever."""
 
 
-def derived_files(
-    content: Mapping[str, Any], samples: Callable[[Log], str] = lambda log: ""
-) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts of all derived files of a study.
-
-    `samples` returns the lines of the samples of a log, which only a folder with rows of the data has.
-    """
+def derived_files(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of all derived files of a study."""
     of_backbones = dict[str, list[CardScore]]()
     for score in card_scores(content):
         of_backbones.setdefault(score.backbone, []).append(score)
@@ -34,11 +25,8 @@ def derived_files(
     for backbone, scores in of_backbones.items():
         if results := eval_results(scores, content):
             yield f"hub/{folders[backbone]}/.eval_results/benchrunner.yaml", results
-        for log in every_eval_ever.logs(backbone, scores, content):
-            of_log = samples(log)
-            if of_log:
-                yield f"{LOGS}/{log.samples_name}", of_log
-            yield f"{LOGS}/{log.name}", log.text(of_log)
+        for path, text in every_eval_ever.logs(backbone, scores, content):
+            yield f"every_eval_ever/{path}", text
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Scores of a backbone as JSON of Every Eval Ever, a common format for results of evaluations, with its paths.
 
 The fields follow `eval.schema.json`, version 0.3.0, of the repository evaleval/every_eval_ever, and the paths what its
-validator asks of the datastore: `data/COLLECTION/DEVELOPER/MODEL/UUID.json`, beside `UUID_samples.jsonl`.
+validator asks of the datastore: `data/COLLECTION/DEVELOPER/MODEL/UUID.json`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 from benchrunner_share.documents.card_scores import CardScore
 
@@ -31,63 +29,23 @@ _RESERVED = re.compile(r"(CON|PRN|AUX|NUL|(COM|LPT)[1-9])(\..*)?", re.IGNORECASE
 """Names that Windows keeps for devices."""
 
 
-@final
-@dataclass(frozen=True)
-class Log:
-    """The scores of a backbone on the tasks of a suite: one file of the datastore."""
-
-    backbone: str
-    collection: str
-    """The suite."""
-    content: Mapping[str, Any]
-    """Content of the file, without what it says of a file of samples."""
-    scores: Sequence[CardScore] = ()
-
-    @cached_property
-    def _path(self) -> str:
-        """Path in the datastore, without the end of the file's name. The number follows from the content."""
-        digest = hashlib.sha256(json.dumps(self.content, sort_keys=True).encode()).digest()
-        number = uuid.UUID(bytes=digest[:16], version=4)  # the datastore asks for this version
-        developer, slash, model = self.backbone.partition("/")
-        folders = (self.collection, *((developer, model) if slash else ("unknown", self.backbone)))
-        return f"data/{'/'.join(map(_portable, folders))}/{number}"
-
-    @property
-    def name(self) -> str:
-        """Path of the file in the datastore."""
-        return f"{self._path}.json"
-
-    @property
-    def samples_name(self) -> str:
-        """Path of the file with the samples."""
-        return f"{self._path}_samples.jsonl"
-
-    def text(self, samples: str) -> str:
-        """Return the text of the file. `samples` is the text of the file of samples; empty without one."""
-        content = dict(self.content)
-        if samples:
-            content["detailed_evaluation_results"] = {
-                "format": "jsonl",
-                "file_path": self.samples_name,
-                "hash_algorithm": "sha256",
-                "checksum": hashlib.sha256(samples.encode()).hexdigest(),
-                "total_rows": samples.count("\n"),
-            }
-        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
-def logs(backbone: str, scores: Sequence[CardScore], content: Mapping[str, Any]) -> Iterator[Log]:
-    """Yield the scores of a backbone, one log for each suite. `content` is that of the study."""
+def logs(backbone: str, scores: Sequence[CardScore], content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of a log for each suite. `content` is that of the study."""
     suites = dict[str, list[CardScore]]()
     for score in scores:
         suites.setdefault(score.task.partition("/")[0], []).append(score)
     for suite, of_suite in suites.items():
-        yield Log(backbone, suite, _evaluation(suite, of_suite, content), of_suite)
+        log = _evaluation(suite, of_suite, content)
+        yield log_path(backbone, suite, log), json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
-def result_id(score: CardScore) -> str:
-    """Return the id of a result in its log, by which samples name it."""
-    return f"{score.task}/{score.split}/{score.method}/{score.metric}"
+def log_path(backbone: str, suite: str, log: Mapping[str, Any]) -> str:
+    """Return the path of a log in the datastore. The number follows from the content."""
+    digest = hashlib.sha256(json.dumps(log, sort_keys=True).encode()).digest()
+    number = uuid.UUID(bytes=digest[:16], version=4)  # the datastore asks for this version
+    developer, slash, model = backbone.partition("/")
+    folders = (suite, *((developer, model) if slash else ("unknown", backbone)))
+    return f"data/{'/'.join(map(_portable, folders))}/{number}.json"
 
 
 def _evaluation(suite: str, scores: Sequence[CardScore], content: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,7 +99,7 @@ def _result(score: CardScore) -> dict[str, Any]:
         lowest, highest = _RANGES[score.metric]
         limits = {"score_type": "continuous", "min_score": lowest, "max_score": highest}
     return {
-        "evaluation_result_id": result_id(score),
+        "evaluation_result_id": f"{score.task}/{score.split}/{score.method}/{score.metric}",
         "evaluation_name": score.task,
         "source_data": _source(score),
         "metric_config": {

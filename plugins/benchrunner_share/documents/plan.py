@@ -146,8 +146,6 @@ class Plan:
     """Address at which the folder is published."""
     left_out_bad_rows: bool
     """Whether rows that cannot be read were left out."""
-    with_rows: bool
-    """Whether the folder has rows of the data."""
     suppliers: Mapping[str, str] = field(default_factory=dict)
     """Task -> title of its plugin."""
     data: Mapping[str, Mapping[str, RowFacts]] = field(default_factory=dict)
@@ -215,7 +213,7 @@ def plan_of(
     results: Iterable[CellResult],
     plugins: Plugins,
     rows: Callable[[Task, str], RowFacts],
-    prediction: Callable[[Fit, Task, str], str],
+    prediction: Callable[[CellResult, Fit, str], str],
 ) -> Plan:
     """Return the plan of some cells, with the claims of another. The functions describe rows and name predictions."""
     suppliers = {}
@@ -230,7 +228,7 @@ def plan_of(
         for split in (*task.named("dev"), *(split for _, split in answered(result))):
             of_task[split] = of_task.get(split) or rows(task, split)
         for fit, split in answered(result):
-            index.setdefault(fit.id, {}).setdefault(task.name, {})[split] = prediction(fit, task, split)
+            index.setdefault(fit.id, {}).setdefault(task.name, {})[split] = prediction(result, fit, split)
     return replace(claims, suppliers=suppliers, data=data, predictions=index, cells=tuple(planned))
 
 

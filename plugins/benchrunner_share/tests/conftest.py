@@ -58,7 +58,7 @@ def shared(shell: Shell, first_study: Path) -> Shell:
     words = ("compare", "words", "--tasks", "mood", "--name", "first", "--device", "cpu", "--quiet")
     shell.done(*words, *shell.folders())
     out = shell.done("share", "first", "--out", "out", *shell.folders())
-    assert out.startswith("out holds ") and "Nothing was uploaded." in out
+    assert out.startswith("out holds ")
     shutil.copytree(shell.folder, first_study)
     return shell
 

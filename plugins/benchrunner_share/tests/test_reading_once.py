@@ -4,21 +4,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import finished_studies
-from benchrunner.runs.folder import RunFolder
 from benchrunner_kinds import MultiLabel
 from benchrunner_share.documents.contents import answers_text
-from benchrunner_share.kept_answers import KeptAnswers
-from benchrunner_share.private_texts import Private
 from benchrunner_share.verifying import answer_files
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
-from chancy import chancy, compare_rates
 
 ANSWERS: list[Any] = [["é", 'a"\\'], [], ["ü"]]
 PROBLEM = MultiLabel(("é", 'a"\\', "ü"))
@@ -63,26 +58,6 @@ def test_the_first_line_in_another_spelling_is_named(
     folder = received(tmp_path, text.replace(*change))
     with pytest.raises(UnreadableFile, match=r"one.answers.jsonl, line 2: .* the answer to row 1 is expected"):
         answer_files.read_answers(folder, "one", 3, PROBLEM)
-
-
-def test_a_kept_prediction_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = chancy(tmp_path)
-    result = compare_rates(made, seeds=(0,))
-    task = result.cells[0].cell.task
-    read = list[Path]()
-    predictions = RunFolder.predictions
-
-    def noted(folder: RunFolder, *asked: str) -> Iterator[Any]:
-        read.append(folder.path)
-        return predictions(folder, *asked)
-
-    monkeypatch.setattr(RunFolder, "predictions", noted)
-    answers = KeptAnswers(made, Private(made.workspace))
-    answers.newest(result.cells)
-    fits = list(result.cells[0].cell.fits)
-    for fit in (*fits, *fits):
-        answers.find(fit, task, "dev")
-    assert sorted(read) == sorted(made.folder(fit).path for fit in fits)
 
 
 SHARED = """

@@ -272,13 +272,12 @@ def test_averages_of_a_suite_are_shared_and_verified(tmp_path: Path) -> None:
     assert shared.verification().is_equal
 
 
-@pytest.mark.parametrize("with_rows", [False, True])
-def test_tasks_whose_data_is_here_are_verified(with_rows: bool, tmp_path: Path) -> None:
+def test_tasks_whose_data_is_here_are_verified(tmp_path: Path) -> None:
     """Lies about a task are found without the data of the other task, and all else is as the facts say."""
     tasks = [mood(method="chancy"), mood(name="mine/second", method="chancy")]
     made = runner(tmp_path, register_methods=[Chancy()], register_tasks=tasks)
     result = run_study(compared(("words",), tuple(tasks)), made)
-    share_study(result, tmp_path / "shared", made, report=False, with_rows=with_rows)
+    share_study(result, tmp_path / "shared", made, report=False)
     shared = SharedFolder(tmp_path / "shared", made)
     here = plugins(register_methods=[Chancy()], register_tasks=tasks[:1], register_leaderboards=[])
     assert "There is no task 'mine/second'" in shared.unverified(plugins=here)

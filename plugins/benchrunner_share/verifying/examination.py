@@ -17,7 +17,7 @@ from benchrunner_share.documents.plan import Plan, PlannedCell, SharedFit, answe
 from benchrunner_share.verifying.data_checks import OwnData, OwnRunners
 from benchrunner_share.verifying.findings import Findings, understood
 from benchrunner_share.verifying.plan_checks import plan_differences, rebuilt_cell, repeated_cells
-from benchrunner_share.verifying.received_answers import CellAnswers, ReceivedAnswers, VerifiedAnswers
+from benchrunner_share.verifying.received_answers import CellAnswers, ReceivedAnswers
 from benchrunner_share.verifying.received_folder import ReceivedFolder, UnreadableFile
 
 
@@ -141,7 +141,7 @@ class Examination:
                     OpenedScore(result.cell.system, task.name, method, term.split, term.metric, figure, majority)
                 )
         if self._keeps_answers:
-            answers = VerifiedAnswers.of_cell(result, self.answers)
+            answers = CellAnswers(self.answers, task, opened=True).keep(result)
             self.kept.append(replace(result, predictions=answers, runner=self.data.runner))
 
     def majority(self, result: CellResult, term: Term) -> float | None:

@@ -7,10 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, final
 
-from benchrunner import ACCURACY
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Result, study
-from benchrunner_share.documents.card_scores import CardScore
 from benchrunner_share.documents.contents import (
     STUDY,
     answers_name,
@@ -22,10 +20,8 @@ from benchrunner_share.documents.contents import (
     rounded,
     task_json,
 )
-from benchrunner_share.documents.derived_files import LOGS, derived_files
-from benchrunner_share.documents.every_eval_ever import Log
+from benchrunner_share.documents.derived_files import derived_files
 from benchrunner_share.documents.plan import plan_of
-from benchrunner_share.documents.samples import sample_lines
 from benchrunner_share.verifying.examination import Examination
 from benchrunner_share.verifying.plan_checks import missing_fits
 
@@ -40,8 +36,6 @@ class MadeFiles:
     def __init__(self, examined: Examination) -> None:
         self._examined = examined
         self._results = list(examined.results.values())
-        self.makes_logs = not (examined.plan.with_rows and examined.has_gaps)
-        """Whether the logs of Every Eval Ever can be made here: samples of a suite need the rows of all its tasks."""
 
     @property
     def figures(self) -> int:
@@ -67,9 +61,7 @@ class MadeFiles:
         for prediction, record in self._examined.answers.scored.values():
             yield prediction_name(prediction.id), json_text(prediction_json(prediction, record))
         yield STUDY, json_text(self.content)
-        for name, text in derived_files(self.content, self._samples):
-            if self.makes_logs or not name.startswith(f"{LOGS}/"):
-                yield name, text
+        yield from derived_files(self.content)
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -83,7 +75,7 @@ class MadeFiles:
                 self._results,
                 examined.data.runner.plugins,
                 lambda task, split: data[task.name][split],
-                lambda fit, task, split: scored[fit.id, task.name, split][0].id,
+                lambda result, fit, split: scored[fit.id, result.cell.task.name, split][0].id,
             )
         claimed = examined.claimed
         outcomes = dict(enumerate(claimed["result"]["cells"]))
@@ -119,32 +111,6 @@ class MadeFiles:
             for average, (best, mean) in whole.averages(name).items():
                 averages[name][average] = {"best": rounded(best), "mean": rounded(mean)}
         return averages
-
-    def _samples(self, log: Log) -> str:
-        """Return the samples of a log: the texts of rows with the answers and their scores; empty without rows."""
-        if not self._examined.plan.with_rows or self._examined.has_gaps:
-            return ""
-        results = dict[tuple[str, str, str], CellResult]()
-        for result in self._results:
-            cell = result.cell
-            results.setdefault((cell.backbone, cell.task.name, cell.method or ""), result)
-        lines = list[str]()
-        for score in log.scores:
-            result = results[score.backbone, score.task, score.method]
-            lines += self._sample_lines(result, score, log.content["evaluation_id"])
-        return "".join(lines)
-
-    def _sample_lines(self, result: CellResult, score: CardScore, evaluation: str) -> Iterator[str]:
-        """Yield a line for each row and restart, where the metric is a mean over rows."""
-        task = result.cell.task
-        metric = task.metric(score.metric)
-        if metric.per_row is None or metric.computed_from != ACCURACY.computed_from or metric.columns:
-            return
-        rows = self._examined.data.rows(task.name, score.split)
-        for fit in result.restarts:
-            answers = self._examined.answers.find(fit, task, score.split).answers
-            yield from sample_lines(score, evaluation, task, metric, rows, fit, answers)
-            self._examined.answers.forget()
 
 
 def _count(value: Any) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import final
 
-from benchrunner import FitError, Rows, Task, quoted
+from benchrunner import Rows, Task, quoted
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Fit, Prediction, Record, predicting
 from benchrunner_share.documents.contents import are_sealed, prediction_name
@@ -133,34 +132,19 @@ class CellAnswers:
         self._answers = answers
         self._task = task
         self._opened = opened
+        self._kept = dict[tuple[str, str], predicting.Predicted]()
+
+    def keep(self, result: CellResult) -> CellAnswers:
+        """Keep the answers in memory that figures come from: those of the restarts of the selected grid point."""
+        for fit, split in answered(result):
+            if fit in result.restarts:
+                self._kept[fit.id, split] = self.predict(fit, split)
+        return self
 
     def predict(self, fit: Fit, split: str) -> predicting.Predicted:
         """Return a prediction that was scored here."""
+        if (fit.id, split) in self._kept:
+            return self._kept[fit.id, split]
         if self._opened and (opened := self._answers.opened(fit, self._task, split)) is not None:
             return opened
         return self._answers.find(fit, self._task, split)
-
-
-@final
-@dataclass(frozen=True)
-class VerifiedAnswers:
-    """The verified predictions of a cell, with the answers of the fits that figures come from, kept in memory."""
-
-    predicted: Mapping[tuple[str, str], predicting.Predicted]
-    """Id of a fit and name of a split -> the prediction."""
-
-    @classmethod
-    def of_cell(cls, result: CellResult, answers: ReceivedAnswers) -> VerifiedAnswers:
-        """Keep the verified predictions of a cell, and the answers of the restarts of the selected grid point."""
-        of_cell = CellAnswers(answers, result.cell.task, opened=True)
-        kept = {}
-        for fit, split in answered(result):
-            predicted = of_cell.predict(fit, split)
-            kept[fit.id, split] = predicted if fit in result.restarts else replace(predicted, unkept=None)
-        return cls(kept)
-
-    def predict(self, fit: Fit, split: str) -> predicting.Predicted:
-        """Return a prediction of a split."""
-        if (fit.id, split) not in self.predicted:
-            raise FitError(f"The answers of the fit {fit.id} to {split} were not verified.")
-        return self.predicted[fit.id, split]

@@ -14,7 +14,6 @@ from benchrunner import RequestError, Workspace, quoted
 from benchrunner.results import CellResult, Plugins
 from benchrunner_share.documents import statements
 from benchrunner_share.documents.contents import FORMAT, MANIFEST, REPORT, STUDY, manifest
-from benchrunner_share.documents.derived_files import LOGS
 from benchrunner_share.documents.plan import SharedFit
 from benchrunner_share.verifying.copies import FitPlace, Trace, traced
 from benchrunner_share.verifying.data_checks import OwnRunners, own_runners
@@ -150,8 +149,6 @@ def _compare_files(folder: ReceivedFolder, files: MadeFiles, findings: Findings)
     """Compare every byte of a folder with the files that follow from its facts."""
     findings.differ_all(folder.other_entries)
     expected = {MANIFEST, *files.fact_names}
-    if not files.makes_logs:
-        expected.update(name for name in folder.names if name.startswith(f"{LOGS}/"))
     for name, text in files.texts():
         expected.add(name)
         with findings.faults_differ():

@@ -6,7 +6,7 @@ The weights are compared with the model that the settings describe, on torch's m
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 
 from benchrunner import CheckpointError
-from benchrunner.engine import first_line, platform_facts
+from benchrunner.engine import first_line
 from benchrunner_checkpoints import hub_files, tensor_files
 from benchrunner_transformers.checkpoint.configuration import configuration, mark, read_settings
 from benchrunner_transformers.checkpoint.habits import without_cache
@@ -63,7 +63,8 @@ def check(folder: Path, *, encoder_only: bool) -> Checkpoint:
         model_class, encoder_only = _model_class(path, config, encoder_only or mark(settings).get("part") == "encoder")
         model = made_on_meta(path, model_class, config)
         embeddings = _embeddings(path, model)
-        _check_size(path, model, files)
+        buffers = sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
+        tensor_files.check_size(path, sum(map(torch.numel, model.parameters())), files, buffers=buffers)
         if tokenizer.size > embeddings:
             raise CheckpointError(
                 f"{folder}: the vocabulary has {tokenizer.size:,} tokens, the model only {embeddings:,} embeddings."
@@ -135,20 +136,6 @@ def _embeddings(path: Path, model: PreTrainedModel) -> int:
         return len(model.get_input_embeddings().weight)
     except (AttributeError, NotImplementedError, TypeError):
         raise CheckpointError(f"{path}: {type(model).__name__} has no table of token embeddings.") from None
-
-
-def _check_size(path: Path, model: PreTrainedModel, files: Sequence[Path]) -> None:
-    """Refuse a model that its files of weights or the memory of this machine cannot hold."""
-    count = sum(weight.numel() for weight in model.parameters())
-    size = sum(file.stat().st_size for file in files)
-    if count > size:
-        raise CheckpointError(f"{path} describes {count:,} weights; the files of weights have only {size:,} bytes.")
-    needed = 4 * count + sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
-    memory = platform_facts.memory_size()
-    if needed > memory:
-        raise CheckpointError(
-            f"{path} describes a model of {needed / 1e9:,.0f} GB; this machine has {memory / 1e9:,.0f} GB of memory."
-        )
 
 
 def judge(

@@ -1,1 +1,1 @@
-"""DeepSpeed: the engine, its configuration, its processes, and the checkpoint folders that it writes."""
+"""DeepSpeed: the engine, its configuration and its processes."""

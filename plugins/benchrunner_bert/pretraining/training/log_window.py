@@ -83,8 +83,8 @@ class LogWindow:
         predicted = self._sums.mlm_count.item()
         lengths = np.concatenate(self._lengths)
         scale = self._steps * settings.batch_size / len(lengths)  # this process's share stands for the others' shares
-        flops = scale * model.config.step_flops(lengths, 0, next_sentence=model.objective.next_sentence)
-        flops += model.config.step_flops(lengths[:0], int(predicted - self._earlier_tokens), next_sentence=False)
+        own = (predicted - self._earlier_tokens) / scale
+        flops = scale * model.config.step_flops(lengths, own, next_sentence=model.objective.next_sentence)
         means = self._sums.means()
         figures: dict[str, Any] = {"loss": means["mlm_loss"] + means.get("nsp_loss", 0.0), **means}
         figures["lr"] = settings.lr_at(done - 1)
