@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from shutil import unpack_archive
+from typing import TYPE_CHECKING
 
 from benchrunner import ACCURACY, Classify, Recipe, Reshaped, Role, Source, Suite, Task, TextTable
 from benchrunner_kinds import Tag, WordColumns, iob_tags
 from benchrunner_tasks import HubTable
 from benchrunner_xlingual.languages import PAWSX_LANGUAGES, SIB200_LANGUAGES, XNLI_LANGUAGES
 from benchrunner_xlingual.of_language import COLUMN, OfLanguage
-from benchrunner_xlingual.phrases import SPAN_METRICS, without_prefix
 from benchrunner_xlingual.transfer import Transfer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 HUB_SPLITS: Mapping[Role, str] = {"train": "train", "dev": "validation", "test": "test"}
 
@@ -75,7 +78,21 @@ def _wikiann(role: Role, language: str) -> tuple[Source, ...]:
         {"words": "tokens", "labels": "ner_tags"},
         revision="f0a3be6dc5564c0cc4150bb660144800a1f539d4",
     )
-    return Reshaped(words, partial(without_prefix, language)), hub
+    return Reshaped(words, partial(_without_prefix, language)), hub
+
+
+def _without_prefix(language: str, table: pa.Table) -> pa.Table:
+    """Remove the language's name and a colon from each word if all words of the file begin so: "en:Paris"."""
+    import pyarrow as pa
+
+    prefix = f"{language}:"
+    bare = []
+    for words in table.column("words").to_pylist():
+        if not all(word.startswith(prefix) for word in words):
+            return table
+        bare.append([word.removeprefix(prefix) for word in words])
+    place = table.column_names.index("words")
+    return table.set_column(place, "words", pa.array(bare, pa.list_(pa.string())))
 
 
 def _sib200(role: Role, language: str) -> tuple[Source, ...]:
@@ -134,7 +151,7 @@ WIKIANN = Transfer(
     name="en/wikiann",
     about="Which words name persons, organizations or locations? Learned in English, answered in 15 languages",
     problem=Tag(iob_tags.iob_labels(("PER", "ORG", "LOC"))),
-    metrics=SPAN_METRICS,
+    metrics=iob_tags.phrase_metrics(details=True),
     sources=_wikiann,
     languages=XNLI_LANGUAGES,
     train_language="en",

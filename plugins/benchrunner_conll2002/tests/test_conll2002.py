@@ -1,23 +1,18 @@
-"""The tasks keep their contract, their files are read as the organizers wrote them, and phrases count as in seqeval."""
+"""The tasks keep their contract, and their files are read as the organizers wrote them."""
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from seqeval.metrics import f1_score, precision_score, recall_score
 
 from benchrunner import Task, Workspace
 from benchrunner.results import Computing, Runner, discover
 from benchrunner.runs.predicting import predict
 from benchrunner.workspace import Settings
 from benchrunner_conll2002 import register_tasks
-from benchrunner_conll2002.table import phrases
-from benchrunner_kinds import iob_tags
 from benchrunner_kit.testing import check_task, tiny_family
 from inline import plugin
 
@@ -54,27 +49,6 @@ def test_dutch_files_have_parts_of_speech_and_documents(tmp_path: Path) -> None:
         {"words": ["Zoë", "slaapt", "."], "labels": ["B-PER", "O", "O"], "document": 0},
         {"words": ["Brugge"], "labels": ["B-LOC"], "document": 1},
     ]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_figures_equal_those_of_seqeval(seed: int) -> None:
-    draw, labels = random.Random(seed), iob_tags.iob_labels(("PER", "LOC"))
-    gold = [draw.choices(labels, k=length) for length in (1, 5, 9, 14)]  # also I- tags that continue nothing
-    answers = [draw.choices(labels, k=len(tags)) for tags in gold]
-    scores = SPANISH.scores(pa.table({"labels": gold}), answers)
-    expected = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
-    for name, function in expected.items():
-        assert scores[name].value == pytest.approx(function(gold, answers)), name
-    metric = SPANISH.metrics[0]
-    assert metric.row_sums is not None
-    sums = metric.row_sums.values(gold, answers).sum(axis=0, keepdims=True)
-    assert metric.row_sums.scores(sums) == pytest.approx([f1_score(gold, answers)])
-
-
-def test_phrases_are_read_from_tags() -> None:
-    tags = ["I-PER", "I-PER", "B-PER", "O", "B-LOC", "I-ORG"]
-    assert phrases(tags) == {(0, 2, "PER"), (2, 3, "PER"), (4, 5, "LOC"), (5, 6, "ORG")}
-    assert SPANISH.scores(pa.table({"labels": [["O"]]}), [["O"]])["f1"].value == 0.0  # as in the script
 
 
 def test_the_names_are_learned_from_the_demo_data(tmp_path: Path) -> None:

@@ -10,9 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from benchrunner import Metric, RowSums
+
+if TYPE_CHECKING:
+    import numpy as np
 
 OUTSIDE = "O"
 """Tag of a word outside of all phrases."""
+Tags = Sequence[str]
+Phrase = tuple[int, int, str]
+"""The first word of a phrase, the word after its last, and its type."""
 
 
 def iob_labels(types: Iterable[str]) -> tuple[str, ...]:
@@ -46,3 +55,45 @@ def first_evidence(sentences: Iterable[Sequence[str]]) -> dict[str, tuple[int, i
                 places.setdefault(scheme, (row, at))
             before = tag
     return places
+
+
+def phrases(tags: Tags) -> set[Phrase]:
+    """Read the phrases of a sentence from its tags. An I- tag that continues no phrase begins one."""
+    found = set[Phrase]()
+    for begin, (before, tag) in enumerate(pairwise([OUTSIDE, *tags])):
+        if begins_phrase(before, tag):
+            found.add((begin, _end(tags, begin), tag[2:]))
+    return found
+
+
+def _end(tags: Tags, begin: int) -> int:
+    """Return the word after the last of the phrase that begins at a word."""
+    for at in range(begin + 1, len(tags)):
+        if tags[at] == OUTSIDE or begins_phrase(tags[at - 1], tags[at]):
+            return at
+    return len(tags)
+
+
+def _counts(gold: Iterable[Tags], predicted: Iterable[Tags]) -> list[tuple[int, int, int]]:
+    """Count the right phrases, the phrases of gold and the predicted phrases of each sentence."""
+    pairs = ((phrases(right), phrases(answer)) for right, answer in zip(gold, predicted, strict=True))
+    return [(len(right & answer), len(right), len(answer)) for right, answer in pairs]
+
+
+def _metric(name: str, *parts: int, detail: bool = False) -> Metric:
+    def figure(sums: np.ndarray) -> np.ndarray:
+        """Divide the right phrases by the mean of other sums; 0 where there are none, as conlleval and seqeval do."""
+        import numpy as np
+
+        whole = sums[list(parts)].mean(axis=0)
+        return np.where(whole > 0, sums[0] / np.where(whole > 0, whole, 1), 0.0)
+
+    return Metric.of_sums(name, RowSums(_counts, figure), detail=detail)
+
+
+def phrase_metrics(*, details: bool = False) -> tuple[Metric, Metric, Metric]:
+    """Return F1, precision and recall over phrases of all types (micro average): the same words with the same type.
+
+    `details` says whether precision and recall are left out of tables.
+    """
+    return _metric("f1", 1, 2), _metric("precision", 2, detail=details), _metric("recall", 1, detail=details)

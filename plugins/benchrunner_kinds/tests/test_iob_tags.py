@@ -1,8 +1,11 @@
 """IOB tags: both schemes mark the same phrases, and tags that follow neither scheme mark phrases too."""
 
-import pytest
+import random
 
-from benchrunner_kinds.tags.iob_tags import as_iob2, begins_phrase, iob_labels
+import pytest
+from seqeval.metrics import f1_score, precision_score, recall_score
+
+from benchrunner_kinds.tags.iob_tags import as_iob2, begins_phrase, iob_labels, phrase_metrics, phrases
 
 
 def test_the_tags_are_o_and_two_of_each_type() -> None:
@@ -38,3 +41,18 @@ def test_a_phrase_begins_at_b_after_o_and_where_the_type_changes(before: str, ta
 )
 def test_every_phrase_begins_with_b_in_iob2(tags: list[str], iob2: list[str]) -> None:
     assert as_iob2(tags) == iob2
+
+
+def test_phrases_are_read_from_tags() -> None:
+    tags = ["I-PER", "I-PER", "B-PER", "O", "B-LOC", "I-ORG"]
+    assert phrases(tags) == {(0, 2, "PER"), (2, 3, "PER"), (4, 5, "LOC"), (5, 6, "ORG")}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_figures_equal_those_of_seqeval(seed: int) -> None:
+    draw, labels = random.Random(seed), iob_labels(("PER", "LOC"))
+    gold = [draw.choices(labels, k=length) for length in (1, 5, 9, 14)]  # also I- tags that continue nothing
+    answers = [draw.choices(labels, k=len(tags)) for tags in gold]
+    expected = [function(gold, answers) for function in (f1_score, precision_score, recall_score)]
+    assert [metric.score(gold, answers).value for metric in phrase_metrics()] == pytest.approx(expected)
+    assert [metric.score([["O"]], [["O"]]).value for metric in phrase_metrics()] == [0.0, 0.0, 0.0]

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from seqeval.metrics import f1_score, precision_score, recall_score
 from sklearn.metrics import accuracy_score
 
 from benchrunner import PluginError, Recipe, Task, Term, Workspace
 from benchrunner.results import Computing, Runner, StudyOptions, discover, run_study
 from benchrunner.runs.predicting import predict
 from benchrunner.workspace import Settings
-from benchrunner_kinds import iob_tags
 from benchrunner_kit.testing import check_task, tiny_family
 from benchrunner_xlingual import PAWSX, SIB200, WIKIANN, XNLI, Transfer, register_tasks
 from inline import plugin
@@ -81,23 +77,3 @@ def test_one_fit_answers_all_languages_and_has_their_mean(tmp_path: Path) -> Non
             assert scores[-1] == pytest.approx(accuracy_score(gold, answers))
         _, mean = result.averages("tiny/words")[f"en/xnli, mean of 3 languages ({role})"]
         assert mean == pytest.approx(sum(scores) / 3)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_wikiann_figures_equal_those_of_seqeval(seed: int) -> None:
-    draw, labels = random.Random(seed), iob_tags.iob_labels(("PER", "ORG", "LOC"))
-    gold = [draw.choices(labels, k=length) for length in (1, 5, 9, 14)]
-    answers = [draw.choices(labels, k=len(tags)) for tags in gold]  # also I- tags that continue nothing
-    scores = TASKS["en/wikiann"].scores(pa.table({"labels": gold}), answers)
-    for name, function in {"f1": f1_score, "precision": precision_score, "recall": recall_score}.items():
-        assert scores[name].value == pytest.approx(function(gold, answers)), name
-
-
-def test_wikiann_f1_of_answers_by_hand() -> None:
-    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-ORG"]]
-    answers = [["B-PER", "I-PER", "O", "B-ORG"], ["I-ORG", "B-ORG"]]  # right: PER and ORG; wrong: two more of ORG
-    scores = TASKS["en/wikiann"].scores(pa.table({"labels": gold}), answers)
-    assert scores["precision"].value == pytest.approx(2 / 4)
-    assert scores["recall"].value == pytest.approx(2 / 3)
-    assert scores["f1"].value == pytest.approx(2 * 2 / (4 + 3))
-    assert TASKS["en/wikiann"].scores(pa.table({"labels": [["O"]]}), [["O"]])["f1"].value == 0.0
