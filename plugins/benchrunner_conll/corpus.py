@@ -107,7 +107,6 @@ class Corpus:
             paths,
             {name: place for place, name in enumerate(self.columns)},
             iob=True,
-            one_scheme=True,
             layouts=(self.columns, ("words", "labels"), unlabelled, ("words",)),
         )
 

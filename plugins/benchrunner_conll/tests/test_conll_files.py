@@ -99,11 +99,6 @@ def test_a_user_may_name_another_file(tmp_path: Path) -> None:
         ("a b c d e\n", r"file\.txt:1: found 5 columns; expected words pos chunk labels, or words pos chunk, or"),
         ("a N O O\nb N O LOC\n", r"file\.txt:2: found the tag 'LOC'; expected O, B-TYPE or I-TYPE"),
         ("a N O S-LOC\n", r"file\.txt:1: found the tag 'S-LOC'"),
-        (
-            "a N O B-LOC\n\nb N O O\nc N O I-LOC\n",
-            r"file\.txt:4: two tag schemes in one file: I-LOC begins a phrase on line 4, as in IOB1; B-LOC begins a "
-            r"phrase on line 1, as in IOB2",
-        ),
         (b"a N O O\nb\xe9 N O O\n", r"file\.txt:2: not UTF-8 text"),
     ],
 )

@@ -14,7 +14,7 @@ from benchrunner import DataError, Rows, Score
 from benchrunner_conll import CONLL2003, ConllEval, Corpus
 from benchrunner_conll.conlleval import Evaluation, evaluate
 from benchrunner_conll.schemes import as_iob1, phrases
-from benchrunner_kinds.tags.iob_tags import as_iob2, first_evidence
+from benchrunner_kinds.tags.iob_tags import as_iob2, schemes
 
 TASK = CONLL2003.task()
 SCORER = ConllEval(CONLL2003.labels)
@@ -253,14 +253,10 @@ def test_rewriting_ill_formed_tags_keeps_their_phrases(tags: list[str]) -> None:
 
 
 @given(st.lists(well_formed(), max_size=4))
-def test_a_file_with_phrases_has_witnesses_of_its_scheme_alone(sentences: list[list[str]]) -> None:
+def test_a_file_with_phrases_has_evidence_of_its_scheme_alone(sentences: list[list[str]]) -> None:
     has_phrases = any(phrases(tags) for tags in sentences)
-    assert list(first_evidence(sentences)) == ["IOB2"] * has_phrases
-    assert list(first_evidence([as_iob1(tags) for tags in sentences])) == ["IOB1"] * has_phrases
-
-
-def test_witnesses_are_the_first_tags_of_their_scheme() -> None:
-    assert first_evidence([["O"], ["O", "I-X", "B-X", "I-Y"], ["B-X"], ["I-X"]]) == {"IOB1": (1, 1), "IOB2": (2, 0)}
+    assert list(schemes(sentences)) == ["IOB2"] * has_phrases
+    assert list(schemes([as_iob1(tags) for tags in sentences])) == ["IOB1"] * has_phrases
 
 
 @pytest.mark.parametrize("name", ["eng.testa", "eng.testb"])

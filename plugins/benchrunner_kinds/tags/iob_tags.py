@@ -39,22 +39,18 @@ def as_iob2(tags: Iterable[str]) -> list[str]:
     return [f"B{tag[1:]}" if begins_phrase(before, tag) else tag for before, tag in pairwise([OUTSIDE, *tags])]
 
 
-def first_evidence(sentences: Iterable[Sequence[str]]) -> dict[str, tuple[int, int]]:
-    """Return, for the schemes IOB1 and IOB2, the sentence and the word of the first tag that only this scheme allows.
+def schemes(sentences: Iterable[Tags]) -> set[str]:
+    """Name the schemes, IOB1 and IOB2, of which tags give evidence; tags of one file may follow both.
 
     A phrase that does not follow directly on a phrase of its type begins with I- in IOB1 and with B- in IOB2, so the
     first phrase of every sentence tells the scheme. Sentences without phrases are the same in both schemes.
     """
-    places = dict[str, tuple[int, int]]()
-    for row, tags in enumerate(sentences):
-        before = OUTSIDE
-        for at, tag in enumerate(tags):
-            is_apart = before[2:] != tag[2:]
-            if tag != OUTSIDE and is_apart:
-                scheme = "IOB2" if tag[0] == "B" else "IOB1"
-                places.setdefault(scheme, (row, at))
-            before = tag
-    return places
+    found = set[str]()
+    for tags in sentences:
+        for before, tag in pairwise([OUTSIDE, *tags]):
+            if tag != OUTSIDE and before[2:] != tag[2:]:
+                found.add("IOB2" if tag[0] == "B" else "IOB1")
+    return found
 
 
 def phrases(tags: Tags) -> set[Phrase]:

@@ -20,7 +20,7 @@ from benchrunner import (
     read_text,
     sources,
 )
-from benchrunner_kinds.tags.iob_tags import as_iob2, first_evidence
+from benchrunner_kinds.tags.iob_tags import as_iob2, schemes
 
 IOB_TAG = re.compile(r"O|[BI]-\S+")
 """Pattern of a tag: O, or B- or I- with the type of the phrase."""
@@ -56,8 +56,6 @@ class WordColumns(sources.FileSource):
     """Name of the task's column -> place of the file's column: 0 is the first, -1 the last."""
     iob: bool = False
     """Whether the labels are IOB tags, in the scheme IOB1 or IOB2. They are rewritten in IOB2."""
-    one_scheme: bool = False
-    """Whether a file with tags of both schemes is an error."""
     layouts: tuple[tuple[str, ...], ...] = ()
     """Names of all columns of a file, in order, for corpora whose files differ: the first layout that has as many names
     as the file has columns is used, and not the places in `columns`. Names that `columns` lacks are skipped."""
@@ -219,19 +217,7 @@ class WordColumns(sources.FileSource):
             for (line, _), tag in zip(sentence, sentence_tags, strict=True):
                 if not IOB_TAG.fullmatch(tag):
                     raise DataError(f"{path}:{line}: found the tag {quoted(tag)}; expected O, B-TYPE or I-TYPE.")
-        places = first_evidence(tags)
-        if self.one_scheme and len(places) > 1:
-            evidence = []
-            lines = []
-            for scheme, (row, at) in sorted(places.items()):
-                line, _ = sentences[row][at]
-                lines.append(line)
-                evidence.append(f"{tags[row][at]} begins a phrase on line {line}, as in {scheme}")
-            raise DataError(
-                f"{path}:{max(lines)}: two tag schemes in one file: {'; '.join(evidence)}. Write all tags in one "
-                "scheme."
-            )
-        return _NOTES[tuple(sorted(places))]
+        return _NOTES[tuple(sorted(schemes(tags)))]
 
 
 def _fields_at(sentence: Sequence[Word], place: int) -> list[str]:
