@@ -1,83 +1,79 @@
-"""Questions about texts as columns, and SQuAD's own files in this form."""
+"""Questions about texts in JSON files, and SQuAD's own layout of such files."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
 
-from benchrunner import DataError, Rows, quoted
-from benchrunner_squad.json_files import JsonFile, JsonValue
+from benchrunner import DataError, Rows, Workspace, json_files, quoted, sources
 
-if TYPE_CHECKING:
-    from pathlib import Path
+COLUMNS = ("id", "question", "context", "article", "answers", "starts")
+"""Columns of the rows: each answer is a text, and `starts` has the index of its first character in the context."""
+Question = Mapping[str, Any]
+"""A value for each of the columns."""
 
-    import pyarrow as pa
 
+@dataclass(frozen=True)
+class QuestionFile(sources.FileSource):
+    """Questions about texts in a JSON file below the user's data folder."""
 
-@final
-class QuestionColumns:
-    """The columns of questions, filled question by question."""
+    columns: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COLUMNS))
 
-    def __init__(self, *, labelled: bool) -> None:
-        self._texts: dict[str, list[str]] = {"id": [], "question": [], "context": [], "article": []}
-        self._answers: list[list[str]] | None = [] if labelled else None
-        self._starts: list[list[int]] = []
+    @property
+    def is_labelled(self) -> bool:
+        """Whether answers are read; a user's own file needs none."""
+        return "answers" in self.columns
 
-    def add(self, name: str, question: str, context: str, article: str, answers: list[tuple[str, int]]) -> None:
-        """Add a question with its id. An answer is a text and the index of its first character in the context."""
-        self._texts["id"].append(name)
-        self._texts["question"].append(question)
-        self._texts["context"].append(context)
-        self._texts["article"].append(article)
-        if self._answers is not None:
-            self._answers.append([text for text, _ in answers])
-            self._starts.append([start for _, start in answers])
+    @abstractmethod
+    def questions(self, content: Any, path: Path, notes: list[str]) -> Iterator[Question]:
+        """Yield the questions of a file with this content, and append remarks for the user to the notes.
 
-    def __len__(self) -> int:
-        return len(self._texts["id"])
+        A value of another form than expected may raise any error of Python's.
+        """
 
-    def table(self, origin: Path) -> pa.Table:
-        """Make the table; raises `DataError` for a text that no text file can hold."""
+    def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
 
+        path = self.file(workspace)
+        content = json_files.read_json(path)
+        notes = list[str]()
+        questions = list[Question]()
         try:
-            columns = {name: pa.array(texts, pa.string()) for name, texts in self._texts.items()}
-            if self._answers is not None:
-                columns["answers"] = pa.array(self._answers, pa.list_(pa.string()))
-                columns["starts"] = pa.array(self._starts, pa.list_(pa.int64()))
-            return pa.table(columns)
-        except UnicodeEncodeError as error:  # JSON can spell half a surrogate pair: \ud83d
-            text = quoted(error.object)
-            place = f"character {error.start}"
-            raise DataError(f"{origin}: the text {text} holds half of a surrogate pair, {place}.") from None
+            for question in self.questions(content, path, notes):
+                questions.append(question)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            reason = f"there is no {error}" if isinstance(error, LookupError) else str(error)
+            which = f"question after {quoted(questions[-1]['id'])}" if questions else "first question"
+            raise DataError(f"{path}: the {which} cannot be read: {reason}.") from error
+        rows = Rows(pa.table({}), str(path), notes=tuple(notes))
+        columns = {}
+        for name in self.columns:
+            columns[name] = rows.column(name, [question[name] for question in questions])
+        return replace(rows, table=pa.table(columns))
 
 
 @final
 @dataclass(frozen=True)
-class SquadFile(JsonFile):
+class SquadFile(QuestionFile):
     """A file of SQuAD 1.1 or 2.0: articles of paragraphs with questions."""
 
-    def rows(self, top: JsonValue) -> Rows:
-        columns = QuestionColumns(labelled=self.labelled)
-        articles = list(top.each("data"))
-        if not articles:
-            raise top.error("'data' is an empty list; expected articles")
-        for number, article in enumerate(articles, start=1):
-            title = article.text("title") if "title" in article else f"article {number}"
-            for paragraph in article.each("paragraphs"):
-                context = paragraph.text("context")
-                for question in paragraph.each("qas"):
-                    answers = _answers(question) if self.labelled else []
-                    columns.add(question.text("id"), question.text("question"), context, title, answers)
-        return Rows(columns.table(top.file), str(top.file))
-
-
-def _answers(question: JsonValue) -> list[tuple[str, int]]:
-    """Read a question's answers and their places. `is_impossible`, which 1.1 does not have, must agree with them."""
-    answers = list[tuple[str, int]]()
-    for answer in question.each("answers"):
-        answers.append((answer.text("text"), answer.whole("answer_start")))
-    if "is_impossible" in question and question.truth("is_impossible") == bool(answers):
-        count = f"there are {len(answers)} answers" if answers else "there is no answer"
-        raise question.error(f"'is_impossible' is {str(bool(answers)).lower()}, but {count}")
-    return answers
+    def questions(self, content: Any, path: Path, notes: list[str]) -> Iterator[Question]:
+        for number, article in enumerate(content["data"], start=1):
+            title = article.get("title", f"article {number}")
+            for paragraph in article["paragraphs"]:
+                for question in paragraph["qas"]:
+                    answers = question["answers"] if self.is_labelled else []
+                    if self.is_labelled and question.get("is_impossible", not answers) == bool(answers):
+                        said = f"'is_impossible' is {str(bool(answers)).lower()}, and there are {len(answers)} answers"
+                        raise ValueError(said)
+                    yield {
+                        "id": question["id"],
+                        "question": question["question"],
+                        "context": paragraph["context"],
+                        "article": title,
+                        "answers": [answer["text"] for answer in answers],
+                        "starts": [answer["answer_start"] for answer in answers],
+                    }

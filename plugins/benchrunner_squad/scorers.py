@@ -9,7 +9,6 @@ from typing import Any, final
 
 from benchrunner import DataError, Rows, Score, Scored, Scorer, json_files, quoted
 from benchrunner_squad.comparing import EXACT_OR_NONE, F1_OR_NONE, Comparison, exact, f1, percent
-from benchrunner_squad.json_files import kind_of
 
 CERTAIN = 1.0
 """The script for 2.0 replaces an answer by "no answer" if the value for "no answer" is above this number.
@@ -159,7 +158,7 @@ def read_answers(path: Path) -> dict[str, str]:
     answers = _read_by_id(path, "answers")
     for question, value in answers.items():
         if not isinstance(value, str):
-            raise DataError(f"{path}: id {quoted(question)}: expected an answer as text, found {kind_of(value)}.")
+            raise DataError(f"{path}: id {quoted(question)}: expected an answer as text, found {quoted(value)}.")
     return answers
 
 
@@ -169,14 +168,14 @@ def read_probabilities(path: Path) -> dict[str, float]:
     for question, value in probabilities.items():
         if type(value) not in (int, float) or not -math.inf < value < math.inf:
             place = f"{path}: id {quoted(question)}"
-            raise DataError(f"{place}: expected a probability from 0 to 1, found {kind_of(value)}.")
+            raise DataError(f"{place}: expected a probability from 0 to 1, found {quoted(value)}.")
     return probabilities
 
 
 def _read_by_id(path: Path, content: str) -> dict[str, Any]:
     values = json_files.read_json(path)
     if not isinstance(values, dict):
-        raise DataError(f"{path}: expected an object of {content} by question id, found {kind_of(values)}.")
+        raise DataError(f"{path}: expected an object of {content} by question id, found {quoted(values)}.")
     return values
 
 

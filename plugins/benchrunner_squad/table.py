@@ -12,12 +12,11 @@ from benchrunner_kinds import Span
 from benchrunner_squad.comparing import ANSWERED, ANSWERED_OR_NONE
 from benchrunner_squad.questions import SquadFile
 from benchrunner_squad.scorers import AnsweredOrNoneScorer, AnsweredScorer
-from benchrunner_squad.triviaqa import TriviaFile
+from benchrunner_squad.triviaqa import TOKENS, TriviaFile
 from benchrunner_tasks import HubTable
 
 SQUAD = Suite("squad")
 TRIVIAQA = Suite("triviaqa")
-TRIVIAQA_800 = Suite("triviaqa-800")
 SQUAD_ROOTS = ("", "squad/", "SQuAD/")
 TRIVIAQA_ROOTS = ("", "triviaqa/", "triviaqa-rc/")
 """Folders below the data folder that are searched; the last is the name of TriviaQA's archive."""
@@ -69,8 +68,7 @@ def tasks() -> Iterator[Task]:
         licence="CC BY-SA 4.0",
     )
     for name, domain in (("wiki", "wikipedia"), ("web", "web")):
-        yield _trivia_task(f"triviaqa/{name}", domain, TRIVIAQA, 400)
-        yield _trivia_task(f"triviaqa-800/{name}-800", domain, TRIVIAQA_800, 800)
+        yield _trivia_task(f"triviaqa/{name}", domain)
 
 
 def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Split:
@@ -78,22 +76,22 @@ def _squad(role: Role, version: str, hub: tuple[str, str, str], rows: int) -> Sp
     return Split(role, (file, HubTable(*hub, HUB_COLUMNS)), rows)
 
 
-def _trivia_task(name: str, domain: str, suite: Suite, tokens: int) -> Task:
-    """Build a task of TriviaQA. `tokens` is the number of tokens that are read from the beginning of a document."""
+def _trivia_task(name: str, domain: str) -> Task:
+    """Build a task of TriviaQA."""
 
     def split(role: Role) -> Split:
         names = tuple(f"{root}qa/{domain}-{role}.json" for root in TRIVIAQA_ROOTS)
-        return Split(role, (TriviaFile(names, tokens=tokens),))
+        return Split(role, (TriviaFile(names),))
 
     document = "page" if domain == "web" else "article"
     return Task(
         name=name,
-        about=f"Where do the first {tokens} tokens of the {document} name the answer to the trivia question?",
+        about=f"Where do the first {TOKENS} tokens of the {document} name the answer to the trivia question?",
         problem=Span(),
         splits={"train": split("train"), "dev": split("dev")},
         metrics=ANSWERED,
         recipe=RECIPE,
-        suite=suite,
+        suite=TRIVIAQA,
         clusters="question",
         language="en",
     )

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import final
+from pathlib import Path, PurePosixPath
+from typing import Any, final
 
-from benchrunner import DataError, Rows, quoted, read_text
-from benchrunner_squad.json_files import JsonFile, JsonValue
-from benchrunner_squad.questions import QuestionColumns
+from benchrunner import DataError, quoted, read_text
+from benchrunner_squad.questions import Question, QuestionFile
 
 EVIDENCE = {"EntityPages": "wikipedia", "SearchResults": "web"}
 """A question's list of documents -> the folder of `evidence` with their texts."""
 
+TOKENS = 400
+"""Number of tokens that are read from the beginning of a document (Devlin et al. 2019, 4.2).
+
+A token is a word or another character that is not white space.
+"""
+
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _OTHER_THAN_MARKS = re.compile(r"[^\W_]")
 _OTHER_SPACE = re.compile(r"[^\S ]")
-
-
-@dataclass(frozen=True)
-class Document:
-    """A document that a question lists. It becomes a row if it names the answer."""
-
-    name: str
-    """Id of the pair of question and document, as in the official tools."""
-    question: str
-    file: str
-    """Path below the folder `evidence`."""
-    names: frozenset[str]
-    """Names of the answer, in lower case."""
+Document = tuple[str, str, str, frozenset[str]]
+"""Id and text of a question, path of one of its documents, and names of the answer in lower case."""
 
 
 @final
 @dataclass(frozen=True)
-class TriviaFile(JsonFile):
+class TriviaFile(QuestionFile):
     """A file of questions with their documents: `qa/FILE`, with the folder `evidence` beside `qa`.
 
     A row is a question with one of its documents, as in the official conversion. TriviaQA does not mark where a
@@ -43,41 +37,42 @@ class TriviaFile(JsonFile):
     document without such a place is left out.
     """
 
-    tokens: int = 400
-    """Number of tokens that are read from the beginning of a document; Devlin et al. 2019 read 400, TriviaQA's own
-    conversion 800. A token is a word or another character that is not white space."""
-
-    def rows(self, top: JsonValue) -> Rows:
-        evidence = top.file.parent.parent / "evidence"
-        listed = list[Document]()
-        for question in top.each("Data"):
-            listed += _documents(question, labelled=self.labelled)
-        documents = list(dict.fromkeys(listed))
-        missing = [document.file for document in documents if not (evidence / document.file).is_file()]
-        if missing:
-            raise DataError(
-                f"{top.file}: {len(missing):,} of {len(documents):,} documents have no text; the first is "
-                f"{evidence / missing[0]}. Unpack the archive's folder 'evidence' beside this file's folder."
-            )
-        columns = QuestionColumns(labelled=self.labelled)
-        for document in documents:
-            context = beginning(read_text(evidence / document.file), self.tokens)
-            place = first_place(context, document.names)
-            answers = list[tuple[str, int]]()
-            if place is not None:
-                start, end = place
-                answers.append((context[start:end], start))
-            if answers or not self.labelled:
-                columns.add(document.name, document.question, context, document.file, answers)
-        notes = self._notes(len(listed), len(documents), len(columns))
-        return Rows(columns.table(top.file), str(top.file), notes=tuple(notes))
-
-    def _notes(self, listed: int, documents: int, kept: int) -> Iterator[str]:
-        if listed > documents:
-            yield f"left out {listed - documents:,} of {listed:,} documents: listed twice for the same question"
-        if documents > kept:
-            count = f"{documents - kept:,} of {documents:,} documents"
-            yield f"left out {count}: their first {self.tokens:,} tokens do not name the answer"
+    def questions(self, content: Any, path: Path, notes: list[str]) -> Iterator[Question]:
+        evidence = path.parent.parent / "evidence"
+        seen = set[Document]()
+        listed = kept = 0
+        for question in content["Data"]:
+            names = _names(question["Answer"]) if self.is_labelled else frozenset[str]()
+            for file, document in _documents(question):
+                listed += 1
+                text = evidence / document
+                row = (question["QuestionId"], question["Question"], document, names)
+                if row in seen:
+                    continue
+                seen.add(row)
+                if not text.is_file():
+                    raise DataError(
+                        f"{path}: a document has no text: {text}. Unpack the archive's folder 'evidence' beside this "
+                        "file's folder."
+                    )
+                context = beginning(read_text(text), TOKENS)
+                place = first_place(context, names)
+                if place is None and self.is_labelled:
+                    continue
+                kept += 1
+                yield {
+                    "id": f"{question['QuestionId']}--{file}",
+                    "question": question["Question"],
+                    "context": context,
+                    "article": document,
+                    "answers": [context[slice(*place)]] if place else [],
+                    "starts": [place[0]] if place else [],
+                }
+        if listed > len(seen):
+            notes.append(f"left out {listed - len(seen):,} of {listed:,} documents: listed twice for the same question")
+        if len(seen) > kept:
+            count = f"{len(seen) - kept:,} of {len(seen):,} documents"
+            notes.append(f"left out {count}: their first {TOKENS:,} tokens do not name the answer")
 
 
 def beginning(text: str, tokens: int) -> str:
@@ -125,25 +120,19 @@ def _plain(text: str) -> str:
     return _OTHER_SPACE.sub(" ", lowered)
 
 
-def _names(answer: JsonValue) -> frozenset[str]:
+def _names(answer: Mapping[str, Any]) -> frozenset[str]:
     """Collect the answer, its aliases, and TriviaQA's normalised forms (lower case, no punctuation, no articles)."""
-    names = [answer.text("Value")]
-    names += answer.texts("Aliases")
-    names += answer.texts("NormalizedAliases")
+    names = [answer["Value"], *answer["Aliases"], *answer["NormalizedAliases"]]
     plain = {" ".join(_plain(name).split()) for name in names}
     return frozenset(name for name in plain if _OTHER_THAN_MARKS.search(name))
 
 
-def _documents(question: JsonValue, *, labelled: bool) -> Iterator[Document]:
-    text = question.text("Question")
-    name = question.text("QuestionId")
-    names = _names(question.inner("Answer")) if labelled else frozenset[str]()
+def _documents(question: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each document of a question, and its path below the folder `evidence`."""
     for key, folder in EVIDENCE.items():
-        if key not in question:
-            continue
-        for page in question.each(key):
-            file = page.text("Filename")
+        for page in question.get(key, ()):
+            file = page["Filename"]
             path = PurePosixPath(file)
             if not file or path.is_absolute() or ".." in path.parts:
-                raise page.error(f"'Filename' must be a path below evidence/{folder}, found {quoted(file)}")
-            yield Document(f"{name}--{file}", text, f"{folder}/{file}", names)
+                raise ValueError(f"'Filename' must be a path below evidence/{folder}, found {quoted(file)}")
+            yield file, f"{folder}/{file}"

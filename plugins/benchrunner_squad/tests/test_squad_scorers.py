@@ -160,10 +160,10 @@ def test_best_cut_of_distinct_probabilities_equals_brute_force(data: st.DataObje
     ("answers", "message"),
     [
         ("", r"said\.json:1: not valid JSON at column 1"),
-        ('["Paris"]', r"said\.json: expected an object of answers by question id, found a list\."),
+        ('["Paris"]', r"said\.json: expected an object of answers by question id, found \['Paris'\]\."),
         ('{"q1": "Paris", "q1": "Rome"}', r"said\.json: the key 'q1' stands twice in one object; each must stand once"),
-        ('{"q1": 3}', r"said\.json: id 'q1': expected an answer as text, found the number 3\."),
-        ('{"q1": NaN}', r"id 'q1': expected an answer as text, found the number nan\."),
+        ('{"q1": 3}', r"said\.json: id 'q1': expected an answer as text, found 3\."),
+        ('{"q1": NaN}', r"id 'q1': expected an answer as text, found nan\."),
         ('{"q\\u001b[31m": 3}', r"id 'q\\x1b\[31m': expected an answer"),
     ],
 )
@@ -176,10 +176,10 @@ def test_a_bad_file_of_answers_is_one_error(tmp_path: Path, version: str, answer
 @pytest.mark.parametrize(
     ("none", "message"),
     [
-        ('{"q1": "0.5"}', r"none\.json: id 'q1': expected a probability from 0 to 1, found a text\."),
-        ('{"q1": NaN}', r"expected a probability from 0 to 1, found the number nan\."),
-        ('{"q1": 1e999}', r"found the number inf\."),
-        ("[0.5]", r"expected an object of probabilities by question id, found a list\."),
+        ('{"q1": "0.5"}', r"none\.json: id 'q1': expected a probability from 0 to 1, found '0\.5'\."),
+        ('{"q1": NaN}', r"expected a probability from 0 to 1, found nan\."),
+        ('{"q1": 1e999}', r"found inf\."),
+        ("[0.5]", r"expected an object of probabilities by question id, found \[0\.5\]\."),
     ],
 )
 def test_a_bad_file_of_probabilities_is_one_error(tmp_path: Path, none: str, message: str) -> None:
