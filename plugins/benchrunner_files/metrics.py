@@ -117,29 +117,6 @@ def _is_right(gold: Sequence[str], predicted: str) -> float:
     return float(predicted in (gold or [""]))
 
 
-def _phrases(tags: Sequence[str]) -> set[tuple[int, int, str]]:
-    """Return the first word, the end and the type of each phrase, as conlleval reads them."""
-    phrases = set[tuple[int, int, str]]()
-    first = 0
-    for place, tag in enumerate([*tags, iob_tags.OUTSIDE]):
-        before = tags[place - 1] if place else iob_tags.OUTSIDE
-        begins = iob_tags.begins_phrase(before, tag)
-        if before != iob_tags.OUTSIDE and (begins or tag == iob_tags.OUTSIDE):
-            phrases.add((first, place, before[2:]))
-        if begins:
-            first = place
-    return phrases
-
-
-def _counts_of_phrases(gold: Sequence[Any], predicted: Sequence[Any]) -> list[tuple[int, int, int]]:
-    """Count the right, the gold and the predicted phrases of each sentence."""
-    counts = []
-    for right, answer in zip(gold, predicted, strict=True):
-        expected, found = _phrases(right), _phrases(answer)
-        counts.append((len(expected & found), len(expected), len(found)))
-    return counts
-
-
 def _counts_of_words(gold: Sequence[Any], predicted: Sequence[Any]) -> list[tuple[int, int]]:
     """Count the words with the right label, and all words, of each sentence."""
     counts = []
@@ -148,13 +125,6 @@ def _counts_of_words(gold: Sequence[Any], predicted: Sequence[Any]) -> list[tupl
     return counts
 
 
-def _f1(sums: Any) -> Any:
-    """Compute F1 from sums of counts; 0 without any phrase, as conlleval does."""
-    import numpy as np
-
-    return 2 * sums[0] / np.maximum(sums[1] + sums[2], 1)
-
-
 EXACT_ANSWER = Metric.of_rows("exact_match", _is_right)
-PHRASE_F1 = Metric.of_sums("f1", RowSums(_counts_of_phrases, _f1))
+PHRASE_F1, *_ = iob_tags.phrase_metrics()
 WORD_ACCURACY = Metric.of_sums("accuracy", RowSums(_counts_of_words))
