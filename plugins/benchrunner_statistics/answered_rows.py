@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from benchrunner import FitError, Metric, RequestError, Rows, Task, UnknownName, gold_rows
+from benchrunner import FitError, Metric, RequestError, Rows, Task, gold_rows
 from benchrunner.engine import metrics
-from benchrunner.results import CellResult, Fit, Result, Runner, predicting, read_prediction
+from benchrunner.results import CellResult, Fit, Runner, predicting, read_prediction
 
 if TYPE_CHECKING:
-    import pandas
     import pyarrow as pa
 
 T = TypeVar("T")
@@ -167,57 +166,3 @@ class AnsweredRows:
                 seeds[cell.cell.system] = tuple(fit.seed for fit in cell.restarts)
                 answers[cell.cell.system] = tuple(cell.predicted(fit, split).answers for fit in cell.restarts)
         return cls(task, split, rows, task.problem.gold(rows.table), seeds, answers)
-
-    @classmethod
-    def of_result(cls, result: Result, task: str | None = None, split: str | None = None) -> AnsweredRows:
-        """Collect the answers of every system and restart of a study to a split of a task.
-
-        `task` may be left out if the study has one task; `split` is by default the task's first dev split.
-        """
-        chosen = _task(result, task)
-        cells = [result.of(system, chosen.name) for system in result.study.names]
-        return cls.kept(cells, split or chosen.named("dev")[0])
-
-    def frame(self) -> pandas.DataFrame:
-        """Return a table with a line for each row: its texts, gold, every answer, and the share of right restarts.
-
-        The columns `SYSTEM seed N` have the answers of the chosen grid point, and `SYSTEM right` the share of its
-        restarts that are right. This is how to see the rows that only one of two systems gets right:
-        `frame[(frame["A right"] == 1) & (frame["B right"] == 0)]`.
-        """
-        import pandas
-
-        count = len(self.rows)
-        places = {"task": [self.task.name] * count, "split": [self.split] * count, "row": range(count)}
-        answers = self._answer_columns()
-        texts = {}
-        for name in self.text_columns:
-            shown = f"{name} (text)" if name in places or name in answers else name
-            texts[shown] = self.rows.table.column(name).to_pylist()
-        return pandas.DataFrame({**places, **texts, **answers})
-
-    def _answer_columns(self) -> dict[str, list[Any]]:
-        """Return the columns about gold and answers, by name."""
-        columns = {}
-        if self.gold is not None:
-            columns["gold"] = list(self.gold)
-        for backbone, restarts in self.answers.items():
-            for seed, answers in zip(self.seeds[backbone], restarts, strict=True):
-                columns[f"{backbone} seed {seed}"] = answers
-            if self.rule is not None:
-                shares = []
-                for right in zip(*self.right[backbone], strict=True):
-                    shares.append(sum(right) / len(right))
-                columns[f"{backbone} right"] = shares
-        return columns
-
-
-def _task(result: Result, name: str | None) -> Task:
-    """Return the task of a study with this name; None means its only task."""
-    names = [task.name for task in result.study.tasks]
-    if name is None and len(names) > 1:
-        raise RequestError(f"Say which task: this study has {', '.join(names)}.")
-    for task in result.study.tasks:
-        if name in (None, task.name, task.name.rpartition("/")[2]):
-            return task
-    raise UnknownName("task", str(name), names, where="in this study")

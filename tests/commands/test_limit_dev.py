@@ -1,6 +1,7 @@
 """`--limit-dev N` scores few rows of dev: the same rows for all fits, marked everywhere; nothing is fitted again."""
 
 import json
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -43,12 +44,12 @@ def test_scores_are_those_of_the_drawn_rows(shell: Shell) -> None:
     made = runner(shell)
     for all_rows, limited in zip(whole["cells"], few["cells"], strict=True):
         assert [fit["id"] for fit in limited["fits"]] == [fit["id"] for fit in all_rows["fits"]]
-        rows = AnsweredRows.of_result(read_study(whole["kept_as"], made)).frame()
+        rows = AnsweredRows.kept(read_study(whole["kept_as"], made).cells, "dev")
+        gold = list(rows.gold or ())
         if all_rows["method"] != "majority":
-            answers = rows[f"{all_rows['system']} seed 0"]
-            right = [answer == gold for answer, gold in zip(answers, rows["gold"], strict=True)]
+            right = list(map(operator.eq, rows.answers[all_rows["system"]][0], gold))
             assert scores(all_rows)["accuracy"] == pytest.approx(sum(right) / 24)
-            drawn = sample(rows["gold"].tolist(), 10, seed=0)
+            drawn = sample(gold, 10, seed=0)
             assert scores(limited)["accuracy"] == pytest.approx(sum(right[row] for row in drawn) / 10)
     majority = {row["metric"]: row["score"]["value"] for row in few["majority"]}
     assert majority["accuracy"] == pytest.approx(scores(few["cells"][2])["accuracy"])
@@ -57,7 +58,7 @@ def test_scores_are_those_of_the_drawn_rows(shell: Shell) -> None:
     assert [cell.figures for cell in again.cells] == [
         cell.figures for cell in run_study(kept_all(again.study), made).cells
     ]
-    assert len(AnsweredRows.of_result(again).rows) == 10
+    assert len(AnsweredRows.kept(again.cells, "dev").rows) == 10
 
 
 def test_tables_and_reports_say_so(shell: Shell) -> None:
@@ -99,8 +100,8 @@ def test_the_rows_of_dev_are_the_same_for_all_seeds(shell: Shell) -> None:
     made = runner(shell)
     rows = made.planner.rows(shell.plugins.tasks.find("mood"), "dev").table
     drawn = sample(rows.column("label").to_pylist(), 6, seed=0)
-    seen = AnsweredRows.of_result(read_study(few["kept_as"], made)).frame()
-    assert seen["a"].tolist() == rows.take(drawn).column("a").to_pylist()
+    seen = AnsweredRows.kept(read_study(few["kept_as"], made).cells, "dev").rows.table
+    assert seen.column("a").to_pylist() == rows.take(drawn).column("a").to_pylist()
     assert any("scored on 6 random rows of 24 only" in note for note in few["notes"])
 
 

@@ -25,30 +25,30 @@ from benchrunner_statistics import AnsweredRows
 from finished_studies import task
 
 
+def rows_of(result: Result, task: str) -> AnsweredRows:
+    return AnsweredRows.kept([result.of(name, task) for name in result.study.names], "dev")
+
+
 def test_differing_rows_are_those_of_the_rows_of_the_result(study: tuple[Result, Runner], report: Report) -> None:
     for part in report.differing:
-        frame = AnsweredRows.of_result(study[0], part.task).frame()
-        right = [frame[f"{name} right"] > 0.5 for name in NAMES]
-        differing = frame[right[0] != right[1]]
+        rows = rows_of(study[0], part.task)
+        right = [np.mean(rows.right[name], axis=0) > 0.5 for name in NAMES]
+        differing = np.flatnonzero(right[0] != right[1])
         assert [row["d"] for row in part.rows] == sorted((row["d"] for row in part.rows), reverse=True)
         if part.unit:
             continue
-        assert {row["n"] for row in part.rows} == set(differing["row"])
-        assert part.differing == len(differing) and part.total == len(frame)
+        assert {row["n"] for row in part.rows} == set(differing)
+        assert part.differing == len(differing) and part.total == len(rows.rows)
 
 
 def test_rows_of_numbers_differ_by_their_distance_from_gold(study: tuple[Result, Runner], report: Report) -> None:
     [part] = [part for part in report.differing if part.unit]
-    frame = AnsweredRows.of_result(study[0], "made/regress").frame()
-    distances = {}
-    for name in NAMES:
-        of_seeds = [abs(frame[f"{name} seed {seed}"] - frame["gold"]) for seed in (0, 1, 2)]
-        distances[name] = sum(of_seeds) / 3
-    difference = abs(distances["made/good"] - distances["made/poor"])
+    rows = rows_of(study[0], "made/regress")
+    good, poor = (np.array(rows.answers[name]) for name in ("made/good", "made/poor"))
+    difference = abs(abs(good - rows.gold).mean(axis=0) - abs(poor - rows.gold).mean(axis=0))
     assert (part.task, part.unit, part.differing) == ("made/regress", "from gold", (difference > 1e-9).sum())
-    assert part.rows[0]["n"] == difference.idxmax()
-    [of_seed_0, *_] = frame.loc[difference.idxmax(), ["made/good seed 0"]]
-    assert f"{of_seed_0:.2f}" in [answer for answer, _, _ in part.rows[0]["a"][0]]
+    assert part.rows[0]["n"] == difference.argmax()
+    assert f"{good[0, difference.argmax()]:.2f}" in [answer for answer, _, _ in part.rows[0]["a"][0]]
 
 
 def test_grades_between_right_and_wrong_are_compared(study: tuple[Result, Runner]) -> None:
@@ -75,12 +75,12 @@ def test_confusion_matrices_are_those_of_scikit_learn(study: tuple[Result, Runne
     sections = {section.task.name: section for section in report.sections}
     assert not sections["made/regress"].confusions and not sections["made/span"].confusions
     for name in ("made/classify", "made/choose", "made/tag"):
-        frame = AnsweredRows.of_result(study[0], name).frame()
+        rows = rows_of(study[0], name)
         for matrix in sections[name].confusions:
             gold, answers = [], []
-            for seed in (0, 1, 2):
-                gold += frame["gold"].tolist()
-                answers += frame[f"{matrix.title} seed {seed}"].tolist()
+            for restart in rows.answers[matrix.title]:
+                gold += rows.gold or ()
+                answers += restart
             if name == "made/tag":
                 gold, answers = list(chain.from_iterable(gold)), list(chain.from_iterable(answers))
             labels = [int(label) for label in matrix.columns] if name == "made/choose" else list(matrix.columns)
@@ -91,11 +91,11 @@ def test_confusion_matrices_are_those_of_scikit_learn(study: tuple[Result, Runne
 
 def test_slices_average_to_the_mean_grade(study: tuple[Result, Runner], report: Report) -> None:
     for section in report.sections:
-        frame = AnsweredRows.of_result(study[0], section.task.name).frame()
+        right = rows_of(study[0], section.task.name).right
         assert sum(part.rows for part in section.by_label) in (0, 60)
         for name in NAMES if section.by_label else ():
             mean = sum(part.rows * part.means[name] for part in section.by_label) / 60
-            assert mean == pytest.approx(100 * frame[f"{name} right"].mean())
+            assert mean == pytest.approx(100 * np.mean(right[name]))
     assert any(section.by_label for section in report.sections)
 
 
@@ -123,8 +123,8 @@ def test_one_backbone_shows_the_rows_it_gets_wrong(tmp_path: Path) -> None:
     result, made = small(tmp_path, ("classify",), NAMES[1:])
     report = gather(result, made)
     [part] = report.differing
-    frame = AnsweredRows.of_result(result).frame()
-    assert {row["n"] for row in part.rows} == set(frame[frame["made/poor right"] <= 0.5]["row"])
+    right = rows_of(result, part.task).right["made/poor"]
+    assert {row["n"] for row in part.rows} == set(np.flatnonzero(np.mean(right, axis=0) <= 0.5))
     assert "Rows answered wrong" in rendered(report)
 
 

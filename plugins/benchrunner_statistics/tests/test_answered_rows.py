@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 import finished_studies
-from benchrunner import ACCURACY, EXACT_MATCH, Metric, RequestError, UnknownName
+from benchrunner import ACCURACY, EXACT_MATCH, Metric, RequestError
 from benchrunner.results import Grid, Runner, compared, run_study
 from benchrunner.studies.cells import Fitting
 from benchrunner.studies.result import Result
@@ -36,26 +37,21 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Runner]:
     return small_study(tmp_path_factory.mktemp("rows"))
 
 
-def test_rows_hold_texts_gold_and_every_answer(study: tuple[Result, Runner]) -> None:
+def test_rows_hold_gold_and_every_kept_answer(study: tuple[Result, Runner]) -> None:
     result, made = study
-    frame = AnsweredRows.of_result(result, "pairs").frame()
+    rows = AnsweredRows.kept(result.cells, "dev")
     [pairs_task] = result.study.tasks
-    table = made.planner.rows(pairs_task, "dev").table
-    assert frame["a"].tolist() == table.column("a").to_pylist()
-    assert frame["gold"].tolist() == table.column("label").to_pylist()
+    assert rows.gold == made.planner.rows(pairs_task, "dev").table.column("label").to_pylist()
     for backbone in result.study.backbones:
         fits = result.of(backbone, pairs_task.name).restarts
-        assert [fit.seed for fit in fits] == [0, 1]
-        for fit in fits:
+        assert rows.seeds[backbone] == (0, 1)
+        for fit, answers in zip(fits, rows.answers[backbone], strict=True):
             [path] = (made.folder(fit).path / "predictions").glob("*/answers.jsonl")
-            kept = [json.loads(line)["answer"] for line in path.read_text().splitlines()]
-            assert frame[f"{backbone} seed {fit.seed}"].tolist() == kept
+            assert answers == [json.loads(line)["answer"] for line in path.read_text().splitlines()]
 
 
 def test_kept_rows_are_those_of_the_data_that_was_answered(tmp_path: Path) -> None:
     result, _ = small_study(tmp_path)
-    rows = AnsweredRows.kept(result.cells, "dev")
-    assert rows.frame().equals(AnsweredRows.of_result(result, "pairs").frame())
     changed = task("made/pairs", rows=50)
     made = finished_studies.runner(tmp_path, (changed,), result.study.names)
     cells = [replace(cell, cell=replace(cell.cell, task=changed), runner=made) for cell in result.cells]
@@ -66,9 +62,8 @@ def test_kept_rows_are_those_of_the_data_that_was_answered(tmp_path: Path) -> No
 def test_shares_of_right_rows_average_to_the_accuracy(study: tuple[Result, Runner]) -> None:
     result, _ = study
     scores = result.to_pandas(long=True).query("metric == 'accuracy'").set_index("backbone")
-    frame = AnsweredRows.of_result(result).frame()
-    for backbone in result.study.backbones:
-        assert frame[f"{backbone} right"].mean() == pytest.approx(scores.loc[backbone, "score"])
+    for backbone, right in AnsweredRows.kept(result.cells, "dev").right.items():
+        assert fmean(map(fmean, right)) == pytest.approx(scores.loc[backbone, "score"])
 
 
 def test_scores_as_a_table_are_those_of_the_spreads(study: tuple[Result, Runner]) -> None:
@@ -80,20 +75,9 @@ def test_scores_as_a_table_are_those_of_the_spreads(study: tuple[Result, Runner]
     assert set(frame["restarts"]) == {2}
 
 
-def test_a_wrong_task_is_answered_with_the_closest(study: tuple[Result, Runner]) -> None:
-    with pytest.raises(UnknownName, match="Did you mean made/pairs"):
-        AnsweredRows.of_result(study[0], "pairz")
-
-
 def test_a_result_without_a_runner_has_no_rows() -> None:
     with pytest.raises(RequestError, match="no runner"):
-        AnsweredRows.of_result(made_result([mood()], ["words"]))
-
-
-def test_the_task_must_be_said_if_there_are_several(study: tuple[Result, Runner]) -> None:
-    result = replace(made_result([mood(), pairs()], ["words"]), runner=study[1])
-    with pytest.raises(RequestError, match="mine/mood, mine/pairs"):
-        AnsweredRows.of_result(result).frame()
+        AnsweredRows.kept(made_result([mood()], ["words"]).cells, "dev")
 
 
 def test_labels_are_right_if_they_equal_gold() -> None:
