@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Literal, final, get_args
+from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import DataError, PluginError, Recipe, Rows
+from benchrunner import DataError, Recipe, Rows, arrow_array, list_starts
 from benchrunner.engine import ExportKind, HeadShape
-from benchrunner_ranking.rankings import RankingProblem, judgement_column, judgements, ranking, text_column
+from benchrunner_ranking.rankings import RankingProblem, judgement_column, judgements, ranking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from benchrunner.engine import Encoder, Features, FlatBatch
 
 
-Loss = Literal["listwise", "pointwise"]
 MOST_CANDIDATES = 1_000
 """Largest number of candidates of a row: training computes all of them at once."""
 NO_CANDIDATE = -1
@@ -32,19 +31,13 @@ class Rank(RankingProblem):
     """Candidates of a query, of which every row may offer another number; a row is one query with all its candidates.
 
     Columns: `a`, the query; `choices`, the texts of the candidates; `ids`, their names (without this column their
-    numbers from 0); `label` as in `RankingProblem`, or a list with one grade for each candidate.
+    numbers from 0); `label` as in `RankingProblem`, or a list with one grade for each candidate. The loss is the
+    cross-entropy between grades, as shares of their sum, and the softmax over the candidates of the query; a query
+    without relevant candidates has no loss.
     """
 
-    learn: Loss = "listwise"
-    """The loss. `listwise`: the cross-entropy between grades, as shares of their sum, and the softmax over the
-    candidates of the query; a query without relevant candidates has no loss. `pointwise`: the binary cross-entropy of
-    each candidate by itself."""
     name: str = "rank"
     line_columns = ("a", "choices")
-
-    def __post_init__(self) -> None:
-        if self.learn not in get_args(Loss):
-            raise PluginError(f"Rank learns {' or '.join(get_args(Loss))}, not '{self.learn}'.")
 
     @property
     def head(self) -> HeadShape:
@@ -64,7 +57,12 @@ class Rank(RankingProblem):
             ids = rows.text_lists("ids")
         for row, (texts, names) in enumerate(zip(choices, ids, strict=True)):
             _check_candidates(rows.where(row), texts, names)
-        columns = {"a": text_column(rows.texts("a")), "choices": text_column(choices), "ids": text_column(ids)}
+        texts_of_rows = pa.list_(pa.string())
+        columns = {
+            "a": rows.text_column("a"),
+            "choices": arrow_array(choices, texts_of_rows),
+            "ids": arrow_array(ids, texts_of_rows),
+        }
         judged = judgements(rows, ids, required=labelled)
         if judged is not None:
             columns["label"] = judgement_column(judged)
@@ -76,7 +74,7 @@ class Rank(RankingProblem):
 
         from benchrunner.engine import Features
 
-        starts = _starts(table)
+        starts = list_starts(table.column("choices"))
         counts = np.diff(starts)
         owner = np.repeat(np.arange(table.num_rows), counts)
         queries = table.column("a").to_pylist()
@@ -88,20 +86,15 @@ class Rank(RankingProblem):
             groups=starts,
             owner=owner,
             targets={} if gold is None else {"grade": _grades(table, gold, counts)},
-            loss_weights=counts if self.learn == "pointwise" else None,
         )
 
     def loss(self, outputs: Tensor, batch: FlatBatch) -> Tensor:
         import torch
-        from torch.nn import functional
 
         grades = batch.targets["grade"]  # (rows, most candidates)
         is_offered = grades != NO_CANDIDATE
         places = is_offered.flatten().cumsum(0).view(grades.shape) - 1
         scores = outputs.float().squeeze(-1)[places.clamp(min=0)]
-        if self.learn == "pointwise":
-            losses = functional.binary_cross_entropy_with_logits(scores, (grades > 0).float(), reduction="none")
-            return losses.where(is_offered, 0.0).sum()
         logs = scores.masked_fill(~is_offered, -torch.inf).log_softmax(dim=1)
         gains = grades.clamp(min=0)
         shares = gains / gains.sum(dim=1, keepdim=True).clamp(min=1)
@@ -109,7 +102,7 @@ class Rank(RankingProblem):
 
     def output_count(self, table: pa.Table) -> int:
         """Return the number of candidates of all rows."""
-        return int(_starts(table)[-1])
+        return int(list_starts(table.column("choices"))[-1])
 
     def gather(self, outputs: np.ndarray, features: Features, table: pa.Table) -> np.ndarray:
         """Return the score of each candidate, (candidates,)."""
@@ -118,7 +111,8 @@ class Rank(RankingProblem):
     def decode(self, outputs: np.ndarray, table: pa.Table, settings: Mapping[str, Any]) -> list[Any]:
         answers = []
         names = table.column("ids").to_pylist()
-        for row, (start, end) in enumerate(pairwise(_starts(table).tolist())):
+        starts = list_starts(table.column("choices")).tolist()
+        for row, (start, end) in enumerate(pairwise(starts)):
             answers.append(ranking(names[row], outputs[start:end]))
         return answers
 
@@ -156,12 +150,3 @@ def _grades(table: pa.Table, gold: Sequence[Any], counts: np.ndarray) -> np.ndar
         grade_of = {part["id"]: max(part["grade"], 0) for part in judged}
         grades[row, : len(names)] = [grade_of.get(name, 0) for name in names]
     return grades
-
-
-def _starts(table: pa.Table) -> np.ndarray:
-    """Return each row's first candidate, counted over all rows, then the number of candidates: int64 (rows + 1,)."""
-    import numpy as np
-    import pyarrow.compute as pc
-
-    counts = pc.list_value_length(table.column("choices")).to_numpy()
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])

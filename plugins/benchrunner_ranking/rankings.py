@@ -112,11 +112,3 @@ def judgement_column(judged: list[Any]) -> pa.Array:
     import pyarrow as pa
 
     return pa.array(judged, pa.list_(pa.struct([("id", pa.string()), ("grade", pa.int64())])))
-
-
-def text_column(values: Sequence[Any]) -> pa.Array:
-    """Return texts, or lists of texts, as a column."""
-    import pyarrow as pa
-
-    is_nested = bool(values) and isinstance(values[0], list)
-    return pa.array(values, pa.list_(pa.string()) if is_nested else pa.string())

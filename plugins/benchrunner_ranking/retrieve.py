@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
-from benchrunner import DataError, PluginError, Recipe, RequestError, Rows
+from benchrunner import DataError, PluginError, Recipe, RequestError, Rows, arrow_array
 from benchrunner.engine import HeadShape
-from benchrunner_ranking.rankings import RankingProblem, judgement_column, judgements, ranking, text_column
+from benchrunner_ranking.rankings import RankingProblem, judgement_column, judgements, ranking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,12 +75,12 @@ class Retrieve(RankingProblem):
                 f"lines such as {form}, without --lines."
             )
         rows.require(("a", "label") if labelled else ("a",))
-        columns = {"a": text_column(rows.texts("a")), "corpus": text_column(rows.texts("corpus"))}
+        columns = {"a": rows.text_column("a"), "corpus": rows.text_column("corpus")}
         judged = judgements(rows, None, required=labelled)
         if judged is not None:
             columns["label"] = judgement_column(judged)
         if judged is not None and "passages" in rows.table.column_names:
-            columns["passages"] = text_column(rows.text_lists("passages"))
+            columns["passages"] = arrow_array(rows.text_lists("passages"), pa.list_(pa.string()))
         return pa.table(columns)
 
     def encode(self, table: pa.Table, encoder: Encoder, recipe: Recipe, *, training: bool) -> Features:

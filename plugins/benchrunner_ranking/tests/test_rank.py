@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from benchrunner import DataError, PluginError, Recipe, Rows, Workspace
+from benchrunner import DataError, Recipe, Rows, Workspace
 from benchrunner.engine import Features, collate
 from benchrunner_kit.testing import TinyEncoder, check_problem, check_task
 from benchrunner_ranking import WIKIQA, Rank
@@ -40,16 +39,15 @@ def loss_of(problem: Rank, outputs: torch.Tensor, units: list[int]) -> float:
     return problem.loss(outputs[torch.from_numpy(places)], batch).item()
 
 
-@pytest.mark.parametrize("learn", ["listwise", "pointwise"])
-def test_the_problem_keeps_its_contract(learn: Any) -> None:
-    check_problem(Rank(learn), COLUMNS)
+def test_the_problem_keeps_its_contract() -> None:
+    check_problem(Rank(), COLUMNS)
 
 
 def test_the_task_keeps_its_contract(tmp_path: Path) -> None:
     check_task(WIKIQA, tmp_path)
 
 
-def test_listwise_loss_is_the_entropy_of_shares_and_softmax() -> None:
+def test_the_loss_is_the_entropy_of_shares_and_softmax() -> None:
     outputs = torch.linspace(-2, 3, 11)[:, None]
     scores = np.split(outputs[:, 0].double().numpy(), [3, 5, 9])
     expected = 0.0
@@ -58,22 +56,10 @@ def test_listwise_loss_is_the_entropy_of_shares_and_softmax() -> None:
         for grade, score in zip(COLUMNS["label"][row], scores[row], strict=True):
             probability = math.exp(score) / sum(map(math.exp, scores[row]))
             expected -= grade / total * math.log(probability)
-    assert loss_of(Rank("listwise"), outputs, [2, 0, 1]) == pytest.approx(expected, rel=1e-6)
+    assert loss_of(Rank(), outputs, [2, 0, 1]) == pytest.approx(expected, rel=1e-6)
 
 
-def test_pointwise_loss_is_the_entropy_of_each_candidate() -> None:
-    outputs = torch.linspace(-2, 3, 11)[:, None]
-    expected = 0.0
-    grades = chain.from_iterable(COLUMNS["label"][1:])
-    for score, grade in zip(outputs[3:].double()[:, 0].tolist(), grades, strict=True):
-        probability = 1 / (1 + math.exp(-score))
-        expected -= math.log(probability if grade else 1 - probability)
-    problem = Rank("pointwise")
-    assert loss_of(problem, outputs, [3, 1, 2]) == pytest.approx(expected, rel=1e-6)
-    assert encoded(problem)[0].loss_weight(np.array([1, 2, 3])) == 8
-
-
-def test_without_relevant_candidates_there_is_no_listwise_loss() -> None:
+def test_without_relevant_candidates_there_is_no_loss() -> None:
     problem = Rank()
     table = problem.check(rows(label=[[0, 0, 0], [0, 0], [0, 0, 0, 0], [0, 0]]), labelled=True)
     features = problem.encode(table, TinyEncoder(), Recipe(), training=True)
@@ -123,11 +109,6 @@ def test_a_bad_row_is_named(fault: str) -> None:
     columns, message = FAULTS[fault]
     with pytest.raises(DataError, match=message):
         Rank().check(rows(**columns), labelled=True)
-
-
-def test_an_unknown_loss_is_refused() -> None:
-    with pytest.raises(PluginError, match="Rank learns listwise or pointwise, not 'pairwise'"):
-        Rank("pairwise")  # type: ignore[arg-type]
 
 
 # --- WikiQA
