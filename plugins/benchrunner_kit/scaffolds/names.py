@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import keyword
 import re
-import unicodedata
 from collections.abc import Collection
 
 from benchrunner import RequestError, quoted
@@ -23,7 +22,7 @@ def check_form(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise RequestError(
             f"{quoted(name)} cannot be the name of a plugin: lower-case letters and digits are allowed, with single "
-            f"underscores between them, and a letter comes first.{_suggestion(name)}"
+            "underscores between them, and a letter comes first, such as my_mood."
         )
     if len(name) > LONGEST:
         raise RequestError(f"{quoted(name)} has {len(name):,} characters; a plugin's name has at most {LONGEST}.")
@@ -49,11 +48,3 @@ def check_is_free(kind: str, name: str, plugins: Plugins, taken: Collection[str]
         raise RequestError(f"The {kind} '{same[0]}' is there already. Choose another name.")
     if importlib.util.find_spec(f"benchrunner_{name}") is not None:
         raise RequestError(f"A Python package 'benchrunner_{name}' is installed already. Choose another name.")
-
-
-def _suggestion(name: str) -> str:
-    """Suggest the closest name that is allowed, if there is one."""
-    ascii_letters = unicodedata.normalize("NFKD", name[:LONGEST]).encode("ascii", "ignore").decode("ascii")
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", ascii_letters)
-    close = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
-    return f" Did you mean '{close}'?" if _NAME.fullmatch(close) and not keyword.iskeyword(close) else ""

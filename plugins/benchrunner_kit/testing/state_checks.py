@@ -106,43 +106,6 @@ def check_states(encoder: Encoder, sequences: Sequences) -> Faults:
         summarized = encoder.summarized(batch)[batch.restore]
     if _distance(torch.stack(together["summaries"]), summarized) > TOLERANCE:
         yield "`summarized` is not `summary` of the last states: leave out only what no summary reads"
-    yield from _check_summary_place(encoder, sequences)
-
-
-def _check_summary_place(encoder: Encoder, sequences: Sequences) -> Faults:
-    """Check that the last state at `summary_place` reads the token at the other end, if that at the other end does.
-
-    Neither does in a convolution, which sees few tokens. The shortest sequence of four tokens or more is read, of those
-    in which another token there has another embedding: in a long one, a recurrent network or a window of attention may
-    lose the far token.
-    """
-    own = encoder.summary_place
-    other = "last" if own == "first" else "first"
-    lengths = np.diff(sequences.starts)
-    for chosen in np.argsort(lengths, kind="stable").tolist():
-        reads = _reads_far_token(encoder, sequences, chosen, own) if lengths[chosen] >= 4 else None
-        if reads is None:
-            continue
-        if not reads and _reads_far_token(encoder, sequences, chosen, other):
-            yield (
-                f"`summary_place` is '{own}', but the last layer's state there does not change with a token at the "
-                f"other end: set it to '{other}' if the layers read in one direction"
-            )
-        return
-
-
-def _reads_far_token(encoder: Encoder, sequences: Sequences, chosen: int, place: str) -> bool | None:
-    """Return whether the last state at an end of a sequence changes with the other end; None if no embedding does."""
-    near, far = (0, -2) if place == "first" else (-1, 1)  # a special token may be at the very end
-    tokens = sequences.tokens.copy()
-    row = tokens[sequences.starts[chosen] : sequences.starts[chosen + 1]]
-    row[far] = row[1] if row[far] != row[1] else row[2]
-    changed = Sequences(tokens, sequences.segments, sequences.starts)
-    before, after = (states(encoder, batch_of(each, [chosen])) for each in (sequences, changed))
-    if torch.equal(before["embeddings"][0], after["embeddings"][0]):
-        return None
-    *_, last, _ = before  # before the summaries
-    return not torch.equal(before[last][0][near], after[last][0][near])
 
 
 def check_dropout(encoder: Encoder, sequences: Sequences) -> Faults:

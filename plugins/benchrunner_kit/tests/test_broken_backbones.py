@@ -90,30 +90,6 @@ class NoDropoutAtAll(TinyEncoder):
         yield from super().hidden_states(replace(batch, dropout=NoDropout()))
 
 
-class Causal(TinyEncoder):
-    """Each token reads only the tokens before it, and `summary_place` is still the first."""
-
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        embeddings = next(iter(super().hidden_states(batch)))
-        yield embeddings
-        sums, first = embeddings.cumsum(0), batch.starts[:-1].long()
-        before = (sums[first] - embeddings[first])[batch.owner]
-        yield torch.cat([sums[: batch.real] - before, embeddings[batch.real :]])
-
-
-class Convolution(TinyEncoder):
-    """Each token reads its neighbours in the sequence alone."""
-
-    def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
-        embeddings = next(iter(super().hidden_states(batch)))
-        yield embeddings
-        inside = torch.zeros(len(embeddings), 1)
-        inside[1 : batch.real] = (batch.owner[1:] == batch.owner[:-1]).float()[:, None]
-        before = embeddings.roll(1, 0) * inside
-        after = (embeddings.roll(-1, 0)) * inside.roll(-1, 0)
-        yield self.norm(embeddings + before + after)
-
-
 class TableElsewhere(TinyEncoder):
     def hidden_states(self, batch: FlatBatch) -> Iterator[torch.Tensor]:
         for states in super().hidden_states(batch):
@@ -282,7 +258,6 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         "computing the states of a batch failed: KeyError: 'layer'",
     ),
     "another summarized": (made("summarized", lambda usual, batch: usual(batch) + 1), "`summarized` is not `summary`"),
-    "a wrong summary_place": ({"kind": Causal}, "`summary_place` is 'first', but .* set it to 'last'"),
     "a word table read elsewhere": ({"kind": TableElsewhere}, "states change if the table 'word' holds only the rows"),
     "sequences that are too long": (
         made("assemble", lambda usual, first, second, length: usual(first, second, 64)),
@@ -340,11 +315,6 @@ def test_a_broken_backbone_is_told_how(name: str, tmp_path: Path) -> None:
 
 def test_a_whole_backbone_passes(tmp_path: Path) -> None:
     check_backbone(Of({}), family({}), Workspace(tmp_path, tmp_path), tmp_path / "saved")
-
-
-def test_a_convolution_passes_although_it_sees_few_tokens(tmp_path: Path) -> None:
-    case = {"kind": Convolution}
-    check_backbone(Of(case), family(case), Workspace(tmp_path, tmp_path), tmp_path / "saved")
 
 
 def test_two_words_may_have_one_embedding(tmp_path: Path) -> None:
