@@ -93,17 +93,6 @@ class Comparison:
         return facts
 
 
-@final
-@dataclass(frozen=True)
-class Chance:
-    """The probability that a new fit of one system scores higher than a new fit of another; a tie counts half."""
-
-    value: float
-    low: float
-    """Lower end of the confidence interval."""
-    high: float
-
-
 class Pairing(NamedTuple):
     """Two systems or arms that are compared in a column."""
 
@@ -129,9 +118,6 @@ class Pair:
     """The p-value, corrected for all tests of the study, for their directions, and for its looks."""
     scale: float = 1.0
     """Factor by which tables multiply the figures."""
-    chance: Chance | None = None
-    """The probability that a new fit of the system beats one of the other; None without several fits of both. Fits
-    without a score are the worst."""
     margin: float | None = None
     """The largest difference, in points as tables show them, that counts as equivalent; None if none is given."""
     has_learned: bool = True
@@ -171,10 +157,7 @@ class Pair:
     @property
     def reversed(self) -> Pair:
         """The difference of the other system from this one."""
-        chance = self.chance and replace(
-            self.chance, value=1 - self.chance.value, low=1 - self.chance.high, high=1 - self.chance.low
-        )
-        return replace(self, comparison=self.comparison.reversed, chance=chance)
+        return replace(self, comparison=self.comparison.reversed)
 
     def as_json(self) -> dict[str, Any]:
         """Return the test as JSON values, on the scale of the metric's values."""
@@ -184,6 +167,5 @@ class Pair:
             "adjusted_p": self.adjusted_p,
             "is_clear": self.is_clear,
             "detectable": self.comparison.detectable if self.has_learned else None,
-            "chance_of_better": self.chance,
             "is_equivalent": self.is_equivalent,
         }

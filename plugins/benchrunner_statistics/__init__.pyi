@@ -8,7 +8,6 @@ from benchrunner_statistics.example_intervals import (
 )
 from benchrunner_statistics.paired_tests import (
     arms_test as arms_test,
-    chance_of_better as chance_of_better,
     paired_test as paired_test,
 )
 from benchrunner_statistics.scored_answers import ScoredAnswers as ScoredAnswers

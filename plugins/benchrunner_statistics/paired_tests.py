@@ -37,36 +37,6 @@ METHODS: Mapping[pairs.Claim, pairs.Method] = {
 """How the p-value is computed for each claim, unless two single fits are compared."""
 
 
-def chance_of_better(a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95) -> pairs.Chance:
-    """Estimate the chance that a new fit of `a` scores higher than one of `b`.
-
-    Unlike the difference of the means, this is not moved by how far a collapsed fit falls; a fit without a score is
-    -inf. The interval is Newcombe's (2006, method 5) with Student's quantile, because fits are few. It is about other
-    seeds on the same rows, and wide: three fits that all beat three others do not prove a chance above a half.
-    """
-    from scipy.optimize import brentq
-    from scipy.special import stdtrit
-
-    wins = 0.0
-    for score in a:
-        for other in b:
-            wins += 0.5 if score == other else float(score > other)
-    value = wins / (len(a) * len(b))
-    quantile = float(stdtrit(max(1, len(a) + len(b) - 2), (1 + confidence) / 2))
-
-    def excess(chance: float) -> float:
-        """Compute by how much `chance` is farther from the estimate than the interval reaches."""
-        others = (len(a) + len(b)) / 2 - 1
-        inner = 1 + others * ((1 - chance) / (2 - chance) + chance / (1 + chance))
-        return abs(chance - value) - quantile * math.sqrt(chance * (1 - chance) * inner / (len(a) * len(b)))
-
-    least, most = 1e-9, 1 - 1e-9  # at 0 and 1 the error is 0
-    inside = min(max(value, least), most)
-    low = brentq(excess, least, inside) if excess(least) > 0 else 0.0
-    high = brentq(excess, inside, most) if excess(most) > 0 else 1.0
-    return pairs.Chance(value, low, high)
-
-
 @final
 @dataclass(frozen=True)
 class Side:

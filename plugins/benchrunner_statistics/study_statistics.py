@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from benchrunner.results import CellResult, Result, Study, entries, pairs, predi
 from benchrunner_statistics.conclusions import caveats, conclusions
 from benchrunner_statistics.differences import corrected_differences, shares
 from benchrunner_statistics.example_intervals import FEW_CLUSTERS, expected_best, interval_of_scored
-from benchrunner_statistics.paired_tests import Side, chance_of_better
+from benchrunner_statistics.paired_tests import Side
 from benchrunner_statistics.ranks import mean_ranks, ranks
 from benchrunner_statistics.scored_answers import ScoredAnswers, cluster_numbers, effective_number
 from benchrunner_statistics.series import lines
@@ -143,20 +142,18 @@ def _with_facts(
     theirs: Place,
     column: parts.Column,
 ) -> pairs.Pair:
-    """Add the scale, the study's margin and the chance of a better fit to a test.
+    """Add the scale and the study's margin to a test.
 
     Fits without randomness speak for others.
     """
     own = [cells[name, column.name] for name in (*study.members(ours[0]), *study.members(theirs[0]))]
     cell = own[0]
     scale = cell.figures[column.term(cell.cell.task)].scale
-    chance = None
-    if ours in cells and theirs in cells:
-        chance = _chance(cells[ours], cells[theirs], column)
-        if not cells[ours].is_random and not cells[theirs].is_random:
-            test = replace(test, comparison=replace(test.comparison, claim="backbones"))
+    sides = [cells[place] for place in (ours, theirs) if place in cells]
+    if len(sides) == 2 and not any(side.is_random for side in sides):  # an arm is in no cell
+        test = replace(test, comparison=replace(test.comparison, claim="backbones"))
     has_learned = any(cell.collapsed < len(cell.chosen_fits) for cell in own)
-    return replace(test, scale=scale, chance=chance, margin=study.margin, has_learned=has_learned)
+    return replace(test, scale=scale, margin=study.margin, has_learned=has_learned)
 
 
 def _ranks(
@@ -212,17 +209,6 @@ def _first_restarts(
         finished = sum(fit.id not in cells[place].lost for fit in first)
         of_first[place] = answers[:finished]
     return of_first
-
-
-def _chance(cell: CellResult, other: CellResult, column: parts.Column) -> pairs.Chance | None:
-    """Estimate the chance that a new fit of a cell beats one of another system's cell; None for single fits."""
-    sides = []
-    for side in (cell, other):
-        figure = side.figures[column.term(side.cell.task)]
-        lost = len(side.chosen_fits) - len(side.restarts)
-        sides.append([*map(figure.gain, figure.values), *[-math.inf] * lost])
-    ours, theirs = sides
-    return chance_of_better(ours, theirs) if min(len(ours), len(theirs)) > 1 else None
 
 
 def _figures_of_fits(

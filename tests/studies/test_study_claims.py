@@ -13,7 +13,7 @@ from benchrunner.studies.comparison.footnotes import footnotes
 from benchrunner.studies.intervals import share_interval
 from benchrunner.studies.pairs import Pairing
 from benchrunner.studies.study import Column, Study, System
-from benchrunner_statistics import chance_of_better, example_interval
+from benchrunner_statistics import example_interval
 from benchrunner_statistics.conclusions import column_kind, title_of
 from benchrunner_statistics.differences import corrected_differences
 from benchrunner_statistics.paired_tests import Side
@@ -127,14 +127,6 @@ def test_restarts_that_collapse_are_counted_with_an_interval(tmp_path: Path) -> 
     (note,) = (note for note in footnotes(result) if "learned nothing or have no score" in note)
     low, high = (100 * end for end in (share_interval(2, 3).low, share_interval(2, 3).high))
     assert f"(95 % interval of their share: {low:.0f} to {high:.0f} %)" in note
-
-
-def test_the_chance_of_a_better_fit_by_hand() -> None:
-    chance = chance_of_better([3, 2, -np.inf], [1, 2])
-    assert chance.value == pytest.approx((1 + 1 + 1 + 0.5) / 6)
-    assert chance.low < 0.5 < chance.high
-    assert chance_of_better([1, 2, 3], [-1, -2, -3]).low < 0.5
-    assert chance_of_better(range(10, 20), range(10)).low > 0.5
 
 
 def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:

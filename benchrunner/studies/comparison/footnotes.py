@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from benchrunner.leaderboards.published_choice import PublishedChoice, captions
@@ -10,7 +10,6 @@ from benchrunner.studies.cells import CellResult
 from benchrunner.studies.comparison.layout import NOTHING_PUBLISHED, task_rows
 from benchrunner.studies.entries import Entry
 from benchrunner.studies.intervals import share_interval
-from benchrunner.studies.pairs import Pair
 from benchrunner.studies.result import Result
 from benchrunner.studies.study import Column
 
@@ -58,7 +57,7 @@ def _notes_of(entry: Entry, column: Column) -> Iterator[tuple[str, str]]:
         names = f"fit {fits[0]} has" if len(fits) == 1 else f"{len(fits)} fits ({fits[0]}, ...) have"
         yield f"{names} no scores: {reason}", column.title
     if 0 < cell.collapsed < len(cell.chosen_fits):
-        yield _collapsed_note(cell, entry.pairs), column.title
+        yield _collapsed_note(cell), column.title
     expected = entry.expected or (0.0,)
     for said in _at_edge(cell) if abs(expected[-1] - expected[0]) > 1e-9 else ():  # not if all points are equal
         yield f"the best grid point lies at the edge of the grid: {said}", column.title
@@ -77,27 +76,15 @@ def _at_edge(cell: CellResult) -> Iterator[str]:
             yield f"{name} {chosen:g} is the {side} of {len(numbers)}"
 
 
-def _collapsed_note(cell: CellResult, pairs: Mapping[str, Pair]) -> str:
-    """Say which share of fits collapses, and what can be said instead of the difference of the means."""
+def _collapsed_note(cell: CellResult) -> str:
+    """Say which share of fits collapses."""
     fits = len(cell.chosen_fits)
     share = share_interval(cell.collapsed, fits)
-    said = (
+    return (
         f"{', '.join(cell.flagged) or 'no score'} in some restarts: {cell.collapsed} of {fits} learned nothing or have "
         f"no score (95 % interval of their share: {100 * share.low:.0f} to {100 * share.high:.0f} %), so that a mean "
         "of few restarts says little"
     )
-    chances = {}
-    for other, test in pairs.items():
-        if test.chance is not None:
-            chances[other] = test.chance
-    if chances:
-        hardest = min(chances, key=lambda other: chances[other].value)
-        chance = chances[hardest]
-        said += (
-            f"; a new fit beats one of {hardest} with a chance of {100 * chance.value:.0f} % "
-            f"({100 * chance.low:.0f} to {100 * chance.high:.0f} %)"
-        )
-    return said
 
 
 def where(about: Iterable[tuple[str, str]], *, all_systems: int) -> str:
