@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
-from benchrunner_conll.schemes import as_iob1
+from benchrunner_kinds import iob_tags
 
 DOCUMENT = "-DOCSTART-"
 """The first field of the border line that stands where a document begins."""
@@ -65,11 +67,22 @@ def _document(draw: random.Random) -> str:
     return "".join(f"{block}\n" for block in blocks)
 
 
+def _as_iob1(tags: Iterable[str]) -> list[str]:
+    """Write the phrases of a sentence in IOB1."""
+    written = []
+    for before, tag in pairwise([iob_tags.OUTSIDE, *tags]):
+        if tag != iob_tags.OUTSIDE:
+            follows_its_kind = iob_tags.begins_phrase(before, tag) and before[2:] == tag[2:]
+            tag = f"{'B' if follows_its_kind else 'I'}{tag[1:]}"
+        written.append(tag)
+    return written
+
+
 def _sentence(template: str, draw: random.Random) -> str:
     words: list[tuple[str, str, str]] = []
     for slot in template.split():
         words += _filled(slot, draw)
-    tags = as_iob1(tag for _, _, tag in words)
+    tags = _as_iob1(tag for _, _, tag in words)
     lines = list[str]()
     for (word, part, _), tag in zip(words, tags, strict=True):
         chunk = "I-NP" if part.isalpha() else "O"

@@ -10,7 +10,6 @@ from typing import final
 
 from benchrunner import DataError, Rows, Score, Scored, Scorer, quoted
 from benchrunner_conll.conlleval import evaluate
-from benchrunner_conll.schemes import TAG
 from benchrunner_kinds import WordColumns, iob_tags
 
 _BENCHRUNNER_HEADER = ["index", "prediction"]
@@ -70,7 +69,7 @@ class ConllEval(Scorer):
 
 def _looks_tagged(fields: Sequence[str]) -> bool:
     """Decide whether a line is a word with two tags, and not a row of tags alone as in benchrunner's own layout."""
-    tags = [TAG.fullmatch(field) is not None for field in fields]
+    tags = [iob_tags.TAG.fullmatch(field) is not None for field in fields]
     return len(fields) > 2 and all(tags[-2:]) and not tags[0]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchrunner import DataError
-from benchrunner_conll.schemes import phrases
+from benchrunner_kinds import iob_tags
 
 Tags = Sequence[Sequence[str]]
 """The tags of each sentence."""
@@ -103,8 +103,8 @@ def evaluate(gold: Tags, predicted: Tags) -> Evaluation:
             lengths = f"{len(gold_tags)} words, but {len(predicted_tags)} tags were predicted for it"
             raise DataError(f"Row {row} has {lengths}.")
         correct_tokens += sum(map(operator.eq, gold_tags, predicted_tags))
-        gold_phrases = phrases(gold_tags)
-        found_phrases = phrases(predicted_tags)
+        gold_phrases = iob_tags.phrases(gold_tags)
+        found_phrases = iob_tags.phrases(predicted_tags)
         in_gold.update(kind for _, _, kind in gold_phrases)
         found.update(kind for _, _, kind in found_phrases)
         correct.update(kind for _, _, kind in gold_phrases & found_phrases)

@@ -13,8 +13,7 @@ from hypothesis import given, settings, strategies as st
 from benchrunner import DataError, Rows, Score
 from benchrunner_conll import CONLL2003, ConllEval, Corpus
 from benchrunner_conll.conlleval import Evaluation, evaluate
-from benchrunner_conll.schemes import as_iob1, phrases
-from benchrunner_kinds.tags.iob_tags import as_iob2, schemes
+from benchrunner_kinds.tags.iob_tags import as_iob2, phrases, schemes
 
 TASK = CONLL2003.task()
 SCORER = ConllEval(CONLL2003.labels)
@@ -218,12 +217,6 @@ def test_figures_follow_from_sums_over_sentences(name: str) -> None:
         assert row_sums.scores(values[rows].sum(axis=0)) == pytest.approx(expected)
 
 
-def test_iob1_needs_a_b_only_between_two_phrases_of_one_type() -> None:
-    iob2 = ["B-LOC", "I-LOC", "B-LOC", "O", "B-PER", "B-LOC"]
-    iob1 = ["I-LOC", "I-LOC", "B-LOC", "O", "I-PER", "I-LOC"]
-    assert (as_iob1(iob2), as_iob2(iob1)) == (iob1, iob2)
-
-
 @pytest.mark.parametrize(
     ("tags", "meant"),
     [
@@ -241,31 +234,19 @@ def test_a_phrase_begins_at_b_after_o_and_where_the_type_changes(
     assert phrases(tags) == meant
 
 
-@given(well_formed())
-def test_iob2_to_iob1_and_back_is_the_same(tags: list[str]) -> None:
-    assert as_iob2(as_iob1(tags)) == tags == as_iob2(tags)
-    assert phrases(as_iob1(tags)) == phrases(tags)
+@given(st.lists(well_formed(), max_size=4))
+def test_well_formed_tags_are_in_iob2(sentences: list[list[str]]) -> None:
+    assert [as_iob2(tags) for tags in sentences] == sentences
+    assert list(schemes(sentences)) == ["IOB2"] * any(phrases(tags) for tags in sentences)
 
 
 @given(WILD)
 def test_rewriting_ill_formed_tags_keeps_their_phrases(tags: list[str]) -> None:
-    assert phrases(as_iob1(tags)) == phrases(as_iob2(tags)) == phrases(tags)
-
-
-@given(st.lists(well_formed(), max_size=4))
-def test_a_file_with_phrases_has_evidence_of_its_scheme_alone(sentences: list[list[str]]) -> None:
-    has_phrases = any(phrases(tags) for tags in sentences)
-    assert list(schemes(sentences)) == ["IOB2"] * has_phrases
-    assert list(schemes([as_iob1(tags) for tags in sentences])) == ["IOB1"] * has_phrases
+    assert phrases(as_iob2(tags)) == phrases(tags)
 
 
 @pytest.mark.parametrize("name", ["eng.testa", "eng.testb"])
-def test_the_real_tags_to_iob2_and_back_are_the_same(name: str) -> None:
+def test_the_real_tags_are_in_iob1(name: str) -> None:
     file = CONLL2003.file(name)
-    sentences = [block for block in file.blocks(real_data("conll2003") / name) if not file.is_border(block)]
-    begun = 0
-    for sentence in sentences:
-        tags = [fields[-1] for _, fields in sentence]
-        assert as_iob1(as_iob2(tags)) == tags
-        begun += " B-" in f" {' '.join(tags)}"
-    assert begun
+    blocks = file.blocks(real_data("conll2003") / name)
+    assert schemes([fields[-1] for _, fields in block] for block in blocks if not file.is_border(block)) == {"IOB1"}

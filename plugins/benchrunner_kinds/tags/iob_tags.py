@@ -8,6 +8,7 @@ So every sequence of tags, well-formed or not, marks exactly one set of phrases.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from benchrunner import Metric, RowSums
 if TYPE_CHECKING:
     import numpy as np
 
+TAG = re.compile(r"O|[BI]-\S+")
+"""Pattern of a tag: O, or B- or I- with the type of the phrase."""
 OUTSIDE = "O"
 """Tag of a word outside of all phrases."""
 Tags = Sequence[str]
@@ -53,21 +56,16 @@ def schemes(sentences: Iterable[Tags]) -> set[str]:
     return found
 
 
-def phrases(tags: Tags) -> set[Phrase]:
-    """Read the phrases of a sentence from its tags. An I- tag that continues no phrase begins one."""
-    found = set[Phrase]()
-    for begin, (before, tag) in enumerate(pairwise([OUTSIDE, *tags])):
-        if begins_phrase(before, tag):
-            found.add((begin, _end(tags, begin), tag[2:]))
-    return found
-
-
-def _end(tags: Tags, begin: int) -> int:
-    """Return the word after the last of the phrase that begins at a word."""
-    for at in range(begin + 1, len(tags)):
-        if tags[at] == OUTSIDE or begins_phrase(tags[at - 1], tags[at]):
-            return at
-    return len(tags)
+def phrases(tags: Iterable[str]) -> set[Phrase]:
+    """Read the phrases of a sentence from its tags, in either scheme. An I- tag that continues no phrase begins one."""
+    found = list[Phrase]()
+    for at, tag in enumerate(as_iob2(tags)):
+        if tag[0] == "B":
+            found.append((at, at + 1, tag[2:]))
+        elif tag[0] == "I":
+            first, _, kind = found.pop()
+            found.append((first, at + 1, kind))
+    return set(found)
 
 
 def _counts(gold: Iterable[Tags], predicted: Iterable[Tags]) -> list[tuple[int, int, int]]:

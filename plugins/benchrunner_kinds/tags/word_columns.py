@@ -20,10 +20,8 @@ from benchrunner import (
     read_text,
     sources,
 )
-from benchrunner_kinds.tags.iob_tags import as_iob2, schemes
+from benchrunner_kinds.tags.iob_tags import TAG, as_iob2, schemes
 
-IOB_TAG = re.compile(r"O|[BI]-\S+")
-"""Pattern of a tag: O, or B- or I- with the type of the phrase."""
 _GAP = re.compile(r"[ \t]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
 """Control characters that are no white space: escapes of a terminal, zero bytes and the like."""
@@ -215,7 +213,7 @@ class WordColumns(sources.FileSource):
         """Name the scheme of the tags for a note, or raise a `DataError` for a tag that is none."""
         for sentence, sentence_tags in zip(sentences, tags, strict=True):
             for (line, _), tag in zip(sentence, sentence_tags, strict=True):
-                if not IOB_TAG.fullmatch(tag):
+                if not TAG.fullmatch(tag):
                     raise DataError(f"{path}:{line}: found the tag {quoted(tag)}; expected O, B-TYPE or I-TYPE.")
         return _NOTES[tuple(sorted(schemes(tags)))]
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
-from benchrunner_kinds.tags.iob_tags import as_iob2, begins_phrase, iob_labels, phrase_metrics, phrases
+from benchrunner_kinds.tags.iob_tags import as_iob2, begins_phrase, iob_labels, phrase_metrics
 
 
 def test_the_tags_are_o_and_two_of_each_type() -> None:
@@ -41,11 +41,6 @@ def test_a_phrase_begins_at_b_after_o_and_where_the_type_changes(before: str, ta
 )
 def test_every_phrase_begins_with_b_in_iob2(tags: list[str], iob2: list[str]) -> None:
     assert as_iob2(tags) == iob2
-
-
-def test_phrases_are_read_from_tags() -> None:
-    tags = ["I-PER", "I-PER", "B-PER", "O", "B-LOC", "I-ORG"]
-    assert phrases(tags) == {(0, 2, "PER"), (2, 3, "PER"), (4, 5, "LOC"), (5, 6, "ORG")}
 
 
 @pytest.mark.parametrize("seed", range(5))
