@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
-from typing import final
+from typing import Any, final
 
 from benchrunner.data.rows import Rows
 from benchrunner.data.sources import DataNotFound
@@ -17,7 +17,7 @@ from benchrunner.tasks.task import Task
 class RowRemarks:
     """What plugins say of the rows of splits, beside those of train. They are asked once for each split."""
 
-    def __init__(self, hook: Callable[..., Iterable[Iterable[str]]], load: Callable[[Task, str], Rows]) -> None:
+    def __init__(self, hook: Callable[..., Any], load: Callable[[Task, str], Rows]) -> None:
         self._hook = hook
         self._load = load
         self._known = dict[tuple[str, str], tuple[str, ...]]()
@@ -26,7 +26,7 @@ class RowRemarks:
         """Return the rows of a split with the remarks on them as notes; without, where training rows are not here."""
         key = (task.name, split)
         if key not in self._known:
-            said: Iterable[Iterable[str]] = ()
+            said: Any = ()
             with contextlib.suppress(DataNotFound):
                 said = self._hook(task=task, split=split, rows=rows, train=self._load(task, task.train))
             self._known[key] = tuple(chain.from_iterable(said))

@@ -29,4 +29,4 @@ def test_without_training_rows_nothing_is_asked() -> None:
     def load(task: Task, split: str) -> Rows:
         raise DataNotFound(split)
 
-    assert RowRemarks(lambda **arguments: 1 / 0, load).noted(mood(), "dev", ROWS) == ROWS  # type: ignore[arg-type, return-value]
+    assert RowRemarks(lambda **arguments: 1 / 0, load).noted(mood(), "dev", ROWS) == ROWS

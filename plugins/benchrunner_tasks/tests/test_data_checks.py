@@ -118,6 +118,10 @@ def test_equal_texts_with_other_marks_are_other_rows() -> None:
     assert warnings(train, dev, ClassifyWords(("yes", "no"), marks=1)) == []
 
 
+def test_every_task_of_ours_says_its_language() -> None:
+    assert [task.name for task in discover().tasks.values() if not task.language] == []
+
+
 @pytest.mark.skipif("BENCHRUNNER_REAL_DATA" not in os.environ, reason="needs official data")
 def test_the_overlaps_of_glue_are_those_that_are_known() -> None:
     data = Path(os.environ["BENCHRUNNER_REAL_DATA"])
