@@ -143,7 +143,7 @@ def _lines(listed: Listed) -> Iterator[tuple[str, str]]:
     method = facts.get("method", "finetune")
     if method != "finetune":
         about += f" [answered by '{method}' unless told otherwise]"
-    for key in ("url", "source"):
+    for key in ("url", "source", "language", "licence"):
         if key in facts:
             about += f" ({facts[key]})"
     yield listed.name, about

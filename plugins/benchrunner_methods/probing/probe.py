@@ -72,7 +72,7 @@ class Probe(Method):
                 "train_seconds": seconds,
                 "examples_per_second": len(job.train) / seconds,
             },
-            work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
+            work={"train_tokens": read.tokens},
             numerics=steps.numerics_of_frozen(job, encoder, libraries=("scikit-learn", "scipy")),
             notes=(*encoder.notes, *_notes(encoder, job), f"reads the {read.source}, and {model.note}"),
         )

@@ -249,15 +249,6 @@ def test_a_killed_fit_goes_on_exactly_from_what_is_trained(method: str, names: S
     assert left == expected
 
 
-def test_the_work_counts_trained_and_frozen_weights(tmp_path: Path) -> None:
-    fit_runner, fit = fitted_with_lora(tmp_path)
-    record = fit_runner.folder(fit).record()
-    assert record is not None
-    frozen = 12 * 36 + 12 * 12
-    trained = RANK * (12 + 36) + RANK * (12 + 12) + 2 * 12
-    assert (record.work["trained_weights"], record.work["frozen_weights"]) == (trained, frozen)
-
-
 def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
     fit_runner, fit = fitted_with_lora(tmp_path)
     assert len(predict(fit, "dev", fit_runner).answers) == 24
