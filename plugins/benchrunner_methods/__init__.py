@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 if TYPE_CHECKING:
     from benchrunner.engine import BackboneFamily, Encoder, Job, Method, heads
 
-__all__ = ["register_backbones", "register_methods"]
+__all__ = ["register_backbones", "register_commands", "register_methods"]
 
 
 @hookimpl
@@ -40,6 +40,12 @@ def register_backbones() -> Iterator[BackboneFamily]:
     from benchrunner_methods.concatenation import ConcatenatedFamily
 
     yield ConcatenatedFamily()
+
+
+@hookimpl
+def register_commands(cli: Commands) -> None:
+    about = "write a vector of each text, or of each token, to a Parquet file"
+    cli.add_parser("vectors", group="look", help=about, module="benchrunner_methods.texts.vectors_command")
 
 
 def _bilstm(encoder: Encoder, job: Job) -> heads.Head:

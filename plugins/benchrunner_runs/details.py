@@ -8,7 +8,7 @@ from typing import Any, final
 
 from benchrunner.engine import decoding
 from benchrunner.results import Fit, Prediction, Record, find_run
-from benchrunner_runs.sizes import Sizes, sizes_of
+from benchrunner_runs.sizes import size_of
 
 
 @final
@@ -18,8 +18,6 @@ class Predicted:
 
     prediction: Prediction
     record: Record
-    rows: int
-    """The number of rows that are answered."""
 
 
 @final
@@ -33,14 +31,14 @@ class RunDetails:
     predictions: tuple[Predicted, ...]
     """By task and split, the newest last."""
     path: Path
-    sizes: Sizes
+    bytes: int
+    """Size of its files."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
         predictions = []
         for predicted in self.predictions:
-            facts = {"rows": predicted.rows, "record": predicted.record}
-            predictions.append({**decoding.as_json(predicted.prediction), **facts})
+            predictions.append({**decoding.as_json(predicted.prediction), "record": predicted.record})
         fit = {**decoding.as_json(self.fit), "recipe": self.fit.recipe.as_dict()}  # also values that are defaults
         return {"id": self.fit.id, **vars(self), "fit": fit, "predictions": predictions}
 
@@ -54,11 +52,5 @@ def run_details(runs: Path, reference: str) -> RunDetails:
     predictions = []
     for prediction, _, path in dated:
         if (scored := folder.prediction_record(path.name)) is not None:
-            predictions.append(Predicted(prediction, scored, _answered_rows(path)))
-    return RunDetails(fit, record, tuple(predictions), folder.path, sizes_of(folder.path))
-
-
-def _answered_rows(prediction: Path) -> int:
-    """Count the answers in a prediction's folder."""
-    with (prediction / "answers.jsonl").open("rb") as answers:
-        return sum(1 for _ in answers)
+            predictions.append(Predicted(prediction, scored))
+    return RunDetails(fit, record, tuple(predictions), folder.path, size_of(folder.path))
