@@ -46,6 +46,8 @@ def register_backbones() -> Iterator[BackboneFamily]:
 def register_commands(cli: Commands) -> None:
     about = "write a vector of each text, or of each token, to a Parquet file"
     cli.add_parser("vectors", group="look", help=about, module="benchrunner_methods.texts.vectors_command")
+    about = "show the pieces of a text, and what is cut"
+    cli.add_parser("tokens", group="look", help=about, module="benchrunner_methods.texts.tokens_command")
 
 
 def _bilstm(encoder: Encoder, job: Job) -> heads.Head:

@@ -1,4 +1,4 @@
-"""Command `vectors`: equal to transformers, bounded, resumed."""
+"""Commands `vectors` and `tokens`: equal to transformers, bounded, resumed, and clear about what is cut."""
 
 import json
 from pathlib import Path
@@ -136,6 +136,18 @@ def test_what_cannot_be_read_is_one_sentence(
     texts.write_bytes(content)
     assert main(["vectors", str(model), str(texts), "--out", str(tmp_path / "v"), *words], plugins=plugins) == 2
     assert message in capsys.readouterr().err
+
+
+def test_tokens_show_what_a_pair_loses(model: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["tokens", str(model), "dogs bark at crocodiles 𒀀", "cats", "--max-length", "7"]
+    assert main([*command, "--json"], plugins=plugins) == 0
+    shown = json.loads(capsys.readouterr().out)
+    ids = transformers.AutoTokenizer.from_pretrained(str(model))(*command[2:4], truncation=True, max_length=7)
+    assert [token["id"] for token in shown["tokens"]] == ids["input_ids"]
+    assert [token["segment"] for token in shown["tokens"]] == ids["token_type_ids"]
+    assert shown["cut"][0].endswith("crocodiles 𒀀") and shown["cut"][1] == ""
+    assert main(command, plugins=plugins) == 0
+    assert "cut at 7 tokens: " in capsys.readouterr().out
 
 
 def test_a_text_may_lose_its_beginning() -> None:
