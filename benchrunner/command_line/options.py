@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from benchrunner.tasks.task import Task
 
 BACKBONES = (
-    "a name of 'list backbones', a folder, a hub id, or run:ID of a finished fit; PREFIX:A,B makes one of several "
-    "('list backbones' shows each PREFIX), PLUGIN:B asks one plugin only"
+    "a name of 'list backbones', a folder, a hub id, or run:ID of a finished fit; PREFIX:A,B, such as concat:A,B, "
+    "makes one of several, PLUGIN:B asks one plugin only"
 )
 """Help on how to name a backbone."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options
@@ -46,30 +45,19 @@ def run(arguments: argparse.Namespace) -> int:
             print_line(f"ready: {', '.join(ready) or 'no task'}")
             print_line(f"not ready: {len(absent):,} other tasks; 'benchrunner data status TASK' says why")
         for status in shown:
-            print_line(_line(status, workspace.data))
+            print_line(_line(status))
         if any(status.is_missing for status in splits):
             hub = "" if fetch else ", or run 'benchrunner data fetch' to ask the hub"
             print_note(f"Put the missing files below {workspace.data or 'a folder, and give --data FOLDER'}{hub}.")
     return FAILED if faults else DONE
 
 
-def _line(status: SplitStatus, folder: Path | None) -> str:
+def _line(status: SplitStatus) -> str:
     name = f"{status.task} {status.split}"
     if status.rows is None:
         if status.is_missing:
             reasons = "; ".join(status.problem.split("\n  - ")[1:])
-            return f"{name:<28} not found: {reasons}{_hint(reasons, folder)}"
+            return f"{name:<28} not found: {reasons}"
         return f"{name:<28} {status.problem}"
     notes = "".join(f"; {note}" for note in status.notes)
     return f"{name:<28} {status.rows:>9,} rows  {status.fingerprint[:12]}  {status.origin}{notes}"
-
-
-def _hint(reasons: str, folder: Path | None) -> str:
-    """Name the file that was looked for, if it is there with other capitals, or as the hub names a dev split."""
-    searched = f"{reasons} ".lower()
-    for place in folder.glob("*") if folder is not None else ():
-        if str(place).lower() in searched:
-            for path in place.glob("*"):
-                if f"{path} ".lower().replace("validation", "dev") in searched:
-                    return f". Is it {path}?"
-    return ""

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from benchrunner import CheckpointError, RequestError, Workspace
-from benchrunner.command_line.main import main
 from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner.results import Plugins, Runner, discover
 from benchrunner_kit.testing import TinyBackbone, tiny_family
@@ -95,8 +94,3 @@ def test_a_combination_that_was_checked_is_not_loaded_again(runner: Runner, monk
     for _ in range(2):
         runner.planner.backbone("pair:tiny/words,other/words")
     assert loaded == ["pair:tiny/words,other/words"]
-
-
-def test_list_shows_the_form(plugins: Plugins, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "backbones"], plugins=plugins) == 0
-    assert "pair:A,B, several of these as one backbone" in capsys.readouterr().out
