@@ -13,23 +13,14 @@ from benchrunner_runs.sizes import size_of
 
 @final
 @dataclass(frozen=True)
-class Predicted:
-    """A prediction of a run, with its record."""
-
-    prediction: Prediction
-    record: Record
-
-
-@final
-@dataclass(frozen=True)
 class RunDetails:
     """Everything that a run's folder says, except its answers and weights."""
 
     fit: Fit
     record: Record | None
     """None if the fit is not finished."""
-    predictions: tuple[Predicted, ...]
-    """By task and split, the newest last."""
+    predictions: tuple[tuple[Prediction, Record], ...]
+    """Predictions with their records, by task and split, the newest last."""
     path: Path
     bytes: int
     """Size of its files."""
@@ -37,8 +28,8 @@ class RunDetails:
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
         predictions = []
-        for predicted in self.predictions:
-            predictions.append({**decoding.as_json(predicted.prediction), "record": predicted.record})
+        for prediction, record in self.predictions:
+            predictions.append({**decoding.as_json(prediction), "record": record})
         fit = {**decoding.as_json(self.fit), "recipe": self.fit.recipe.as_dict()}  # also values that are defaults
         return {"id": self.fit.id, **vars(self), "fit": fit, "predictions": predictions}
 
@@ -52,5 +43,5 @@ def run_details(runs: Path, reference: str) -> RunDetails:
     predictions = []
     for prediction, _, path in dated:
         if (scored := folder.prediction_record(path.name)) is not None:
-            predictions.append(Predicted(prediction, scored))
+            predictions.append((prediction, scored))
     return RunDetails(fit, record, tuple(predictions), folder.path, size_of(folder.path))

@@ -254,13 +254,12 @@ def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, s
         yield "numerics", _joined(record.numerics) or "-"
         for note in record.notes:
             yield "note", note
-    for predicted in details.predictions:
-        prediction = predicted.prediction
+    for prediction, scored in details.predictions:
         figures = dict[str, str]()
-        for name, score in predicted.record.scores.items():
+        for name, score in scored.scores.items():
             figures[name] = "absent" if score.value is None else f"{score.value:.4f}"
         scores = _joined(figures) or "no labels to score with"
-        flags = f" ({', '.join(map(comparison.coded, predicted.record.flags))})" if predicted.record.flags else ""
+        flags = f" ({', '.join(map(comparison.coded, scored.flags))})" if scored.flags else ""
         yield f"prediction of {prediction.place}", f"{scores}{flags}, data {prediction.data[:16]}"
     yield "size", size_text(details.bytes)
     yield "selected by", ", ".join(studies) or "no kept study"

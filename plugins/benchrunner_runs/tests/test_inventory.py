@@ -116,7 +116,7 @@ def test_details_name_everything_in_the_folder(tmp_path: Path) -> None:
     run = made_run(tmp_path, score=0.75)
     details = run_details(tmp_path, run[:6])
     assert details.record is not None and details.record.numerics == {"device": "cpu", "threads": 1}
-    assert [(made.prediction.split, list(made.record.scores)) for made in details.predictions] == [
+    assert [(prediction.split, list(record.scores)) for prediction, record in details.predictions] == [
         ("dev", ["accuracy", "matthews"]),
         ("test", []),
     ]
