@@ -349,14 +349,13 @@ def prepare_study(study: Any, runner: Any) -> Callable[[bool], None] | None:
 
 
 @hookspec
-def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None:
-    """Print what a `Study` would run with a `Runner` (`--dry-run`). `jobs` is the number of fits at the same time, None
-    for that of the local executor.
+def plan_study(study: Any, runner: Any, as_json: bool) -> None:
+    """Print what a `Study` would run with a `Runner` (`--dry-run`).
 
     from benchrunner import hookimpl, print_line
 
     @hookimpl
-    def plan_study(study, runner, jobs, as_json):
+    def plan_study(study, runner, as_json):
         for cell in study.cells:
             points = cell.fitting.grid.size * len(cell.fitting.seeds)
             print_line(f"{cell.system} on {cell.task.name}: {points} fits at most")

@@ -14,6 +14,7 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.plugins.listing import KINDS
 from benchrunner.results import Plugins, discover
+from benchrunner_kit.testing import TinyEncoder
 from command_line import Shell
 from inline import ANSWERS, mood, own, pairs, plugin, plugins as inline_plugins
 
@@ -49,10 +50,6 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "unknown run": (["predict", "abc", "data/mood/test.tsv"], "There is no run 'abc'. Looked in runs; --runs DIR"),
     "unknown run to start from": (["run", "mood", *HERE, "--backbone", "run:abc"], "There is no run 'abc'"),
     "no tasks": (["run", "", "--backbone", "words"], "at least one backbone and one task"),
-    "commas between backbones": (
-        ["compare", "words,tiny/words", "--tasks", "mood", *HERE],
-        "Backbones are separated by blanks: words tiny/words, not 'words,tiny/words'.",
-    ),
     "lr that is none": (["run", "mood", "--backbone", "words", "--lr", "nan"], "--lr must be a number from 0 up"),
     "name of a study": (["run", "mood", "--backbone", "words", "--name", "a/b"], "a/b"),
     "device": (["run", "mood", *HERE, "--backbone", "words", "--device", "gpu"], "Device 'gpu' cannot be used: torch"),
@@ -304,6 +301,9 @@ def test_list_searches_names_and_texts_for_a_word(shell: Shell) -> None:
     assert shell("list", "PAIRS")[1].splitlines()[0] == "tasks"
     assert list(shell.json("list", "tasks", "pairs")) == ["tasks"]
     assert [task["name"] for task in shell.json("list", "pairs", "mine")["tasks"]] == ["mine/pairs"]
+    (words,) = shell.json("list", "backbones", "words")["backbones"]
+    assert sum(words["weights"].values()) == sum(weight.numel() for weight in TinyEncoder().parameters())
+    assert list(words["weights"]) == ["embeddings", "layers", "pooler"]
     assert "nothing that mentions 'taks'. Did you mean tasks?" in shell.refused("list", "taks")
     assert "nothing that mentions ''" in shell.refused("list", "")
 

@@ -57,7 +57,7 @@ SIGNATURES = {
     "read_study": "(name: str, runner: Any, parameters: Mapping[str, str], scale: str | None, "
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
     "prepare_study": "(study: Any, runner: Any) -> Callable[[bool], None] | None",
-    "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
+    "plan_study": "(study: Any, runner: Any, as_json: bool) -> None",
     "compare_systems": "(result: Any) -> Any",
     "describe_study": "(result: Any) -> Iterable[str]",
     "write_table": "(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None",
@@ -133,7 +133,7 @@ def test_the_documented_study_is_that_of_two_lines(tmp_path: Path) -> None:
 def test_the_documented_plan_counts_the_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = runner(tmp_path)
     study = compared(("words",), made.plugins.tasks_of(["mood"]), Fitting(seeds=(0, 1, 2)))
-    documented("plan_study").plan_study(study, made, None, False)
+    documented("plan_study").plan_study(study, made, False)
     assert capsys.readouterr().out == "words on mine/mood: 3 fits at most\n"
 
 
