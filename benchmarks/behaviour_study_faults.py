@@ -154,8 +154,6 @@ STUDIES = {
     "backbone-unknown": _study().replace("bert/random-1/16", "bert/randm-1/16"),
     "backbone-folder": _study().replace("bert/random-1/16", "demo/data"),
     "backbone-run": _study().replace("bert/random-1/16", "run:absent"),
-    "backbone-concat-one": _study().replace("bert/random-1/16", "concat:bert/random-1/16"),
-    "backbone-concat-depth": _study().replace("bert/random-1/16", "concat:bert/random-1/16,bert/random-2/16"),
     "family-unknown": _study(system='family = "brt"\n'),
     "family-number": _study(system="family = 3\n"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,16 +63,7 @@ def check_redrawn(count: int, layers: int) -> None:
 
 
 class BackboneFamily(ABC):
-    """Backbones of one kind, found by name, by a pattern of names, by path or by hub id.
-
-    A family can also make one backbone of several others, of any families. It then has a `prefix`, and implements
-    `combined` and `with_parts`.
-    """
-
-    prefix: str = ""
-    """Word before the names of the parts, for a family that combines others: "both" for `both:A,B`."""
-    parts: tuple[BackboneFamily, ...] = ()
-    """Families of the parts, for backbones that are made of several; their code has a part in every fit."""
+    """Backbones of one kind, found by name, by a pattern of names, by path or by hub id."""
 
     @property
     def name(self) -> str:
@@ -93,17 +84,6 @@ class BackboneFamily(ABC):
         A family must find a folder that one of its encoders saved: the models of finished fits are loaded this way, and
         only the family that made the fit is asked.
         """
-
-    def combined(self, name: str, backbones: Sequence[Backbone]) -> Backbone:
-        """Return the backbone that is made of some others. Only families with a `prefix` implement this method."""
-        raise NotImplementedError
-
-    def with_parts(self, families: Sequence[BackboneFamily]) -> BackboneFamily:
-        """Return the family, with these `parts`, that finds a saved combination of backbones of these families.
-
-        Only families with a `prefix` implement this method.
-        """
-        raise NotImplementedError
 
     def convert(self, source: Path, target: Path) -> bool:
         """Convert the checkpoint folder of a pre-training to this family's published layout, completely or not at all.

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from benchrunner.studies.study_options import StudyOptions
     from benchrunner.tasks.task import Task
 
-BACKBONES = (
-    "a name of 'list backbones', a folder, a hub id, or run:ID of a finished fit; PREFIX:A,B makes one of several "
-    "('list backbones' shows each PREFIX), PLUGIN:B asks one plugin only"
-)
+BACKBONES = "a name of 'list backbones', a folder, a hub id, or run:ID of a finished fit; PLUGIN:B asks one plugin only"
 """Help on how to name a backbone."""
 
 

@@ -110,9 +110,6 @@ def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
         print_columns(line for listed in values for line in _lines(listed))
         if kind == "backbones":
             print_line("  ... and any folder or hub id (owner/name) with a checkpoint, and run:ID of a finished fit")
-            for family in plugins.families:
-                if family.prefix:
-                    print_line(f"  ... and {family.prefix}:A,B, several of these as one backbone")
 
 
 def _show_recipe(recipe: NamedRecipe) -> None:

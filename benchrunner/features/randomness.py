@@ -50,10 +50,8 @@ class Dropout:
         """Describe a forward pass by seed and step. `generators` are for passes that a CUDA graph records."""
         self._seed = seed
         self._step = step
-        self._prefix = ""
         self._generators = generators
         self._streams: dict[tuple[torch.device, str], _Stream] = {}
-        self._whole = self
 
     @property
     def recorded(self) -> bool:
@@ -111,11 +109,10 @@ class Dropout:
         if device.type != "cuda":
             yield
             return
-        name = self._prefix + site
-        key = device, name if alone else ""
+        key = device, site if alone else ""
         if key not in self._streams:
-            self._streams[key] = self._whole._stream(*key)
-        with self._streams[key].lent(name):
+            self._streams[key] = self._stream(*key)
+        with self._streams[key].lent(site):
             yield
 
     def _stream(self, device: torch.device, name: str) -> _Stream:
@@ -134,14 +131,6 @@ class Dropout:
     def drawn_by(self, generators: Generators) -> Dropout:
         """Return the dropout of the same pass with other generators."""
         return Dropout(self._seed, *self._step, generators=generators)
-
-    def within(self, place: str) -> Dropout:
-        """Return the dropout of one place in this pass, whose sites have masks of their own."""
-        inner = Dropout(self._seed, *self._step, place, generators=self._generators)
-        inner._prefix = f"{self._prefix}{place}: "
-        inner._streams = self._streams
-        inner._whole = self._whole
-        return inner
 
     def __call__(self, x: Tensor, rate: float, site: str) -> Tensor:
         """Set a share of the elements of `x` to zero, and scale the others up."""
@@ -170,9 +159,6 @@ class NoDropout(Dropout):
         alone: bool = False,
     ) -> Iterator[None]:
         yield
-
-    def within(self, place: str) -> Dropout:
-        return self
 
     def __call__(self, x: Tensor, rate: float, site: str) -> Tensor:
         return x

@@ -26,7 +26,7 @@ class Fit:
 
     task: str
     backbone: str
-    """Name, path or hub id of the backbone, `run:ID` or `PREFIX:A,B`; empty for a method that needs no backbone."""
+    """Name, path or hub id of the backbone, or `run:ID`; empty for a method that needs no backbone."""
     method: str
     recipe: Recipe
     seed: int

@@ -39,7 +39,7 @@ class BackboneReference:
     """Name of the file in the folder of a model."""
 
     backbone: str
-    """Name, absolute path or hub id of the backbone, or `PREFIX:A,B`."""
+    """Name, absolute path or hub id of the backbone."""
     revision: str
     """Revision of the backbone: another one is another encoder."""
 

@@ -9,7 +9,7 @@ from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
 from benchrunner.errors import CheckpointError, PluginError, RequestError, closest_names
-from benchrunner.io.messages import either, quoted
+from benchrunner.io.messages import quoted
 from benchrunner.plugin_code import guarded
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offered_values import Offer, Offers, unknown_name
@@ -17,12 +17,13 @@ from benchrunner.workspace import Workspace
 
 Found = tuple[Backbone, BackboneFamily]
 """A backbone, and the family that loads it."""
+_FORMS = "A folder, a hub id ('owner/name'), PLUGIN:NAME or run:ID is understood as well."
 
 
 @final
 @dataclass(frozen=True)
 class BackboneSearch:
-    """Finds backbones: combinations, finished fits, those that plugins list, then those that the families know."""
+    """Finds backbones: finished fits, those that plugins list, then those that the families know."""
 
     listed: Offers[Backbone]
     families: Sequence[Offer[BackboneFamily]]
@@ -32,7 +33,7 @@ class BackboneSearch:
     @property
     def plugins(self) -> set[str]:
         """Plugins that offer backbones. A reference may have one of their names before a colon."""
-        return {family.plugin.name for family in self.families if not family.value.prefix}
+        return {family.plugin.name for family in self.families}
 
     def split(self, reference: str) -> tuple[str | None, str]:
         """Split `PLUGIN:REFERENCE`; the plugin is None for listed names, existing paths and references without it.
@@ -44,38 +45,11 @@ class BackboneSearch:
             return None, reference
         return plugin, name
 
-    def combining(self, reference: str) -> BackboneFamily | None:
-        """Return the family that combines the backbones which `PREFIX:A,B` names; None for other references."""
-        for family in self.families:
-            if family.value.prefix and reference.startswith(f"{family.value.prefix}:"):
-                return family.value
-        return None
-
-    def part_names(self, reference: str) -> list[str]:
-        """Return the backbones that a reference names: the parts of `PREFIX:A,B`, or the reference itself.
-
-        Raises a `RequestError` if a combination does not name two or more backbones, or has a combination as a part.
-        """
-        family = self.combining(reference)
-        if family is None:
-            return [reference]
-        names = [text.strip() for text in reference.removeprefix(f"{family.prefix}:").split(",")]
-        if len(names) < 2 or not all(names) or any(map(self.combining, names)):
-            raise RequestError(
-                f"'{reference}' does not name two or more backbones, none of them a combination. Separate their names "
-                f"by commas: {family.prefix}:A,B."
-            )
-        return names
-
     def find(self, reference: str, workspace: Workspace) -> Found:
         """Return the backbone that a reference means, and its family.
 
-        A reference is a name, path or hub id, `PLUGIN:NAME`, `run:ID` of a fit, or `PREFIX:A,B` of several backbones.
+        A reference is a name, path or hub id, `PLUGIN:NAME`, or `run:ID` of a fit.
         """
-        if combining := self.combining(reference):
-            parts = [self.find(name, workspace) for name in self.part_names(reference)]
-            backbones, families = zip(*parts, strict=True)
-            return combining.combined(reference, backbones), combining.with_parts(families)
         if fit := self.find_fit(reference, workspace):
             return fit
         plugin, name = self.split(reference)
@@ -111,10 +85,8 @@ class BackboneSearch:
             return CheckpointError(f"{name} cannot be loaded: a folder with config.json and weights is expected.")
         prefix, colon, rest = name.partition(":")
         meant = [f"{close}:{rest}" for close in closest_names(prefix, self.plugins)] if colon else []
-        combined = [f"{family.value.prefix}:A,B" for family in self.families if family.value.prefix]
-        forms = either(["A folder, a hub id ('owner/name')", "PLUGIN:NAME", "run:ID", *combined])
         asked = "" if plugin is None else f"Only the plugin '{plugin}' was asked. "
-        return unknown_name("backbone", name, [*listed, *meant], f"{asked}{forms} is understood as well.")
+        return unknown_name("backbone", name, [*listed, *meant], f"{asked}{_FORMS}")
 
 
 def ask(family: BackboneFamily, plugin: Plugin, reference: str, workspace: Workspace) -> Backbone | None:

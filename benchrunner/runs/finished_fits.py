@@ -99,7 +99,7 @@ def reference_to(fit: Fit, method: Method, plugins: Plugins) -> BackboneReferenc
 
 
 def find_backbone(reference: str, plugins: Plugins, workspace: Workspace) -> Found:
-    """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means, and its family."""
+    """Return the backbone that a name, path, hub id or `run:ID` means, and its family."""
 
     def find_fit(reference: str, workspace: Workspace) -> Found | None:
         if reference.startswith(PREFIX):
@@ -181,16 +181,14 @@ def _unchanged(folder: RunFolder, reference: BackboneReference, plugins: Plugins
 
 def maker(family: BackboneFamily, plugins: Plugins) -> Family:
     """Return the description of a family by which a run's folder names it, and by which `saved` finds it again."""
-    parts = tuple(maker(part, plugins) for part in family.parts)
-    return Family(plugins.supplier(family).title, family.name, parts)
+    return Family(plugins.supplier(family).title, family.name)
 
 
 def _recorded(made: Family, folder: RunFolder, plugins: Plugins) -> BackboneFamily:
     """Return the recorded family, or raise a `CheckpointError` that says what is missing."""
     for family in plugins.families:
         if (plugins.supplier(family).title, family.name) == (made.plugin, made.name):
-            parts = [_recorded(part, folder, plugins) for part in made.parts]
-            return family.with_parts(parts) if parts else family
+            return family
     installed = any(made.plugin == plugin.title for plugin in plugins.loaded)
     missing = "which is installed but has no such family" if installed else "which is not installed or set aside"
     raise CheckpointError(

@@ -49,8 +49,6 @@ class Family:
     """The plugin's name and distribution, as in `Fit.suppliers`."""
     name: str
     """See `BackboneFamily.name`."""
-    parts: tuple[Family, ...] = ()
-    """See `BackboneFamily.parts`."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily, check_redrawn
@@ -10,7 +10,6 @@ from benchrunner.data.rows import Rows
 from benchrunner.errors import DataError, RequestError
 from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit
-from benchrunner.io.files import write_json
 from benchrunner.io.identity import description_of, identity
 from benchrunner.io.json_form import as_json
 from benchrunner.io.messages import either
@@ -76,13 +75,13 @@ class Planner:
         method.check_recipe(recipe, task.problem)
         revision, family = "", None
         if method.needs_backbone:
-            loadable, family = self._checked_backbone(backbone)
+            loadable, family = find_backbone(backbone, self.plugins, self.workspace)
             self._check_trainable(loadable, method)
             revision = loadable.revision(self.workspace)
             self._check_layers(loadable, revision, recipe)
         else:  # the method ignores these, so they must not make two of its fits different
             if backbone not in ("", "none"):
-                self._checked_backbone(backbone)  # none that does not exist gets a row
+                self.backbone(backbone)  # none that does not exist gets a row
             backbone, seed = "", 0
         folds = 0
         if task.folds and not task.folds.held_out and not isinstance(method, Majority):
@@ -109,24 +108,8 @@ class Planner:
         return [self.plan(task, fit.backbone, method=fit.method, recipe=fit.recipe, seed=fit.seed) for task in tasks]
 
     def backbone(self, reference: str) -> Backbone:
-        """Return the backbone that a name, path, hub id, `run:ID` or `PREFIX:A,B` means."""
-        return self._checked_backbone(reference)[0]
-
-    def _checked_backbone(self, reference: str) -> tuple[Backbone, BackboneFamily]:
-        """Return a backbone and its family; raise a `CheckpointError` if the backbone's parts do not fit together.
-
-        The parts are loaded for this, once for each combination: the cache remembers which parts fit together.
-        """
-        backbone, family = find_backbone(reference, self.plugins, self.workspace)
-        if family.parts:
-            makers = map(self.plugins.supplier, _with_parts(family))
-            code = {maker.title: maker.version for maker in makers}
-            key = identity({"revision": backbone.revision(self.workspace), "code": code})
-            memory = self.workspace.cache / "combinations" / key
-            if not memory.exists():
-                backbone.load(self.workspace, seed=0)
-                write_json(memory, backbone.name)
-        return backbone, family
+        """Return the backbone that a name, path, hub id or `run:ID` means."""
+        return find_backbone(reference, self.plugins, self.workspace)[0]
 
     def _check_trainable(self, backbone: Backbone, method: Method) -> None:
         """Raise a `RequestError` if the method would train a backbone whose weights must stay as they are."""
@@ -215,7 +198,8 @@ class Planner:
         plugins = [self.plugins.core]
         plugins += self.plugins.suppliers_of(task)
         plugins.append(self.plugins.supplier(method))
-        plugins += map(self.plugins.supplier, _with_parts(family))
+        if family is not None:
+            plugins.append(self.plugins.supplier(family))
         return {plugin.title: plugin.code for plugin in plugins}
 
     def check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None, suppliers: Mapping[str, str]) -> None:
@@ -257,14 +241,6 @@ def _fields(method: Method) -> str:
 
 def _listed(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
-
-
-def _with_parts(family: BackboneFamily | None) -> Iterator[BackboneFamily]:
-    """Yield a family and the families of its parts."""
-    if family is not None:
-        yield family
-        for part in family.parts:
-            yield from _with_parts(part)
 
 
 def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:

@@ -176,7 +176,7 @@ class Cell:
     tests: tuple[str, ...] = ()
     """Names of the test splits that are answered too, at the chosen grid point. They never select."""
     backbone: str = ""
-    """Name, folder, hub id, `run:ID` of a finished fit, or `concat:A,B` of several backbones side by side."""
+    """Name, folder, hub id, or `run:ID` of a finished fit."""
     method: str | None = None
     """None means the task's own method."""
     fitting: Fitting = field(default_factory=Fitting)

@@ -29,7 +29,7 @@ from benchrunner.studies.cells import (
     PointChoice,
     different_fits,
 )
-from benchrunner.studies.study import Study, System
+from benchrunner.studies.study import Study
 from benchrunner.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -89,29 +89,15 @@ def check_splits(cell: Cell, runner: Runner) -> None:
 def _check_backbones(study: Study, runner: Runner, *, before_commands: bool = False) -> None:
     """Find the backbone of each system; with `before_commands`, only those that no command of the study builds."""
     systems = {system.name: system for system in study.systems}
+    built = {system.backbone for system in study.systems if system.make and before_commands}
     for cell in (*study.cells, *study.stages):
         method = runner.plugins.methods.find(cell.method or cell.task.method)
         if cell.system not in systems or not method.needs_backbone:
             continue
         system = systems.pop(cell.system)  # its other cells have the same backbone
-        with naming(f"{study.name}, system {cell.system}" if study.name else ""):
-            backbones = _existing(system, study, runner) if before_commands else [system.backbone]
-            for backbone in backbones:
-                runner.planner.backbone(backbone)
-
-
-def _existing(system: System, study: Study, runner: Runner) -> list[str]:
-    """Name the backbones of a system that must exist before any command runs.
-
-    This is the system's backbone, unless commands build it. If commands build parts of a combination, these are its
-    other parts.
-    """
-    if system.make:
-        return []
-    built = {builder.backbone for builder in study.systems if builder.make}
-    parts = runner.plugins.backbone_search.part_names(system.backbone)
-    existing = [part for part in parts if part not in built]
-    return existing if len(existing) < len(parts) else [system.backbone]
+        if system.backbone not in built:
+            with naming(f"{study.name}, system {cell.system}" if study.name else ""):
+                runner.planner.backbone(system.backbone)
 
 
 def planned(cell: Cell, runner: Runner) -> Cell:

@@ -43,7 +43,7 @@ class System:
 
     name: str
     backbone: str
-    """Name, folder, hub id, `run:ID` of a finished fit, or `concat:A,B` of several backbones side by side."""
+    """Name, folder, hub id, or `run:ID` of a finished fit."""
     method: str | None = None
     """Method for every column; None means each task's own."""
     make: tuple[tuple[str, ...], ...] = ()

@@ -1,4 +1,4 @@
-"""More methods for benchrunner: frozen features, BiLSTM heads, LoRA, DoRA and probes; and backbones side by side."""
+"""More methods for benchrunner: frozen features, BiLSTM heads, LoRA, DoRA and probes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from benchrunner import hookimpl
 
 if TYPE_CHECKING:
-    from benchrunner.engine import BackboneFamily, Encoder, Job, Method, heads
+    from benchrunner.engine import Encoder, Job, Method, heads
 
-__all__ = ["register_backbones", "register_methods"]
+__all__ = ["register_methods"]
 
 
 @hookimpl
@@ -33,13 +33,6 @@ def register_methods() -> Iterator[Method]:
     about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
     yield FrozenFeatures("features+attention", about, reader="attention")
     yield Probe()
-
-
-@hookimpl
-def register_backbones() -> Iterator[BackboneFamily]:
-    from benchrunner_methods.concatenation import ConcatenatedFamily
-
-    yield ConcatenatedFamily()
 
 
 def _bilstm(encoder: Encoder, job: Job) -> heads.Head:

@@ -119,8 +119,8 @@ def shared_names(backbones: Iterable[str], *, namespaces: Collection[str] = ()) 
 
 def _shared_name(backbone: str, namespaces: Collection[str]) -> str:
     prefix, separator, rest = backbone.partition(":")
-    if separator and re.fullmatch(r"[a-z][\w-]+", prefix):  # run:ID, PLUGIN:NAME or a combination of several
-        return f"{prefix}:{','.join(_shared_name(part, namespaces) for part in rest.split(','))}"
+    if separator and re.fullmatch(r"[a-z][\w-]+", prefix):  # run:ID or PLUGIN:NAME
+        return f"{prefix}:{_shared_name(rest, namespaces)}"
     is_path = backbone.startswith(("/", ".", "~", "\\")) or "\\" in backbone or re.match(r"[A-Za-z]:[\\/]", backbone)
     has_folders = backbone.count("/") > 1 and backbone.partition("/")[0] not in namespaces
     if is_path or has_folders or (backbone and Path(backbone).exists()):

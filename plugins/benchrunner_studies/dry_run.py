@@ -304,7 +304,7 @@ class _Plan:
         runner = self._runner
         if line.fits[0].first:
             return replace(line, problem="which fits are finished is known after the first task")
-        if any(map(self._is_unbuilt, runner.plugins.backbone_search.part_names(cell.backbone))):
+        if self._is_unbuilt(cell.backbone):
             return replace(line, problem="the backbone is not built yet")
         try:
             cell = planning.planned(cell, runner)

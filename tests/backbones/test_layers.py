@@ -12,7 +12,6 @@ from benchrunner.errors import RequestError
 from benchrunner.features.arrays import Sequences
 from benchrunner.features.flat_batch import FlatBatch
 from benchrunner_kit.testing import TinyEncoder
-from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 
 DEPTHS = {"word": 0, "position": 0, "qkv": 1, "norm": 1, "dense": 2}
 """Module of the tiny encoder -> depth of its weights."""
@@ -89,18 +88,6 @@ def test_a_layer_and_the_summary_are_drawn_alone_from_the_source() -> None:
     assert not changed(encoder, weights(again))
     again.draw_layer(0, source(2))
     assert changed(encoder, weights(again)) == {"qkv", "norm"}
-
-
-def test_concatenated_layers_are_those_of_all_parts() -> None:
-    parts = [TinyEncoder(seed=1), TinyEncoder(seed=2)]
-    encoder = ConcatenatedEncoder(["one", "two"], parts)
-    assert len(encoder.layers) == 1
-    assert len(list(encoder.layers[0].parameters())) == 2 * len(list(parts[0].layers[0].parameters()))
-    assert encoder.depths() == {name: DEPTHS[name.split(".")[2]] for name, _ in encoder.named_parameters()}
-    before = weights(encoder)
-    encoder.draw_layer(0, source())
-    assert changed(encoder, before) == {"parts.0.qkv", "parts.0.norm", "parts.1.qkv", "parts.1.norm"}
-    assert not torch.equal(parts[0].qkv.weight, parts[1].qkv.weight), "each part has draws of its own"
 
 
 def test_an_encoder_that_does_not_know_its_layers_says_so() -> None:

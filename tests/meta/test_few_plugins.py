@@ -58,7 +58,6 @@ def test_a_few_plugins_compare_submit_and_check(capsys: pytest.CaptureFixture[st
     ("words", "said"),
     [
         (["run", "rte", "--backbone", BACKBONE, "--method", "lora", *QUICK], "Known: finetune, majority."),
-        (["run", "rte", "--backbone", f"concat:{BACKBONE},{BACKBONE}", *QUICK], "There is no backbone 'concat:"),
         (["submit", "squad-1.1", "--backbone", BACKBONE, *QUICK], "squad"),
         (["report", "first"], "there is no command 'report'."),
     ],

@@ -36,21 +36,6 @@ def test_a_command_that_was_stopped_stops_the_study(kitchen: Kitchen) -> None:
     assert code == 130 and "The same command goes on from here" in err
 
 
-def test_a_system_may_concatenate_what_other_systems_make(kitchen: Kitchen) -> None:
-    built = 'make = "bake rye out/rye {more}"\nbackbone = "out/rye"'
-    for backbone in ("concat:out/rye,out/spelt", "concat:model,out/rye"):
-        (kitchen.folder / "study.toml").write_text(STUDY.replace(built, f'backbone = "{backbone}"'))
-        (cell,) = [
-            cell
-            for cell in kitchen.json("--study", "study.toml", "--columns", "taste", "--quiet", "--restarts", "1")[
-                "figures"
-            ]
-            if cell["system"] == "rye (sliced)"
-        ]
-        assert cell["mean"] is not None
-    assert kitchen.made() == ["rye", "spelt"] * 2
-
-
 def test_a_command_that_leaves_no_backbone_is_an_error(kitchen: Kitchen) -> None:
     (kitchen.folder / "study.toml").write_text(STUDY.replace('backbone = "out/{dough}"', 'backbone = "in/{dough}"'))
     assert "study.toml, system rye: There is no backbone 'in/rye'" in kitchen.refused("--quiet")

@@ -13,11 +13,10 @@ from benchrunner.studies.system_names import named_backbones, short_paths
     [
         ("small=models/a", "small", "models/a"),
         ("small=run:0123", "small", "run:0123"),
-        ("both=concat:a,b", "both", "concat:a,b"),
         ("BERT (ours)=a", "BERT (ours)", "a"),
         ("mine=lr=1e-5", "mine", "lr=1e-5"),
         ("out/lr=1e-5", "out/lr=1e-5", "out/lr=1e-5"),
-        ("concat:a=b,c", "concat:a=b,c", "concat:a=b,c"),
+        ("bert:a=b,c", "bert:a=b,c", "bert:a=b,c"),
         ("bert/tiny", "bert/tiny", "bert/tiny"),
     ],
 )

@@ -18,7 +18,6 @@ from benchrunner.features.flat_batch import FlatBatch, collate
 from benchrunner.training.embedding_rows import WHOLE_TABLE, WordsInUse, narrowed
 from benchrunner_kit.testing import TinyBackbone, TinyEncoder, check_backbone
 from benchrunner_kit.testing.tiny_encoder import VOCABULARY
-from benchrunner_methods.concatenated_encoder import ConcatenatedEncoder
 from inline import QUICK, runner
 from tiny_fits import features
 
@@ -84,18 +83,6 @@ def test_an_encoder_that_needs_the_whole_table_keeps_it(kind: type[TinyEncoder])
     assert narrowed(encoder, features(60)) == []
     assert torch.equal(encoder.word.weight.detach(), before)
     assert encoder.training, "the mode is as it was"
-
-
-def test_of_several_tables_each_is_narrowed_where_it_can_be() -> None:
-    parts = [TinyEncoder(seed=1), Tied(seed=2), TinyEncoder(seed=3)]
-    encoder = ConcatenatedEncoder(["one", "two", "three"], parts)
-    whole, tables = states(encoder), [part.word.weight.detach().clone() for part in parts]
-    narrow = narrowed(encoder, features(60))
-    assert [len(part.word.weight) == VOCABULARY for part in parts] == [False, True, False]
-    assert all(map(torch.equal, states(encoder), whole))
-    for words in narrow:
-        words.restore(1.0)
-    assert all(torch.equal(part.word.weight, table) for part, table in zip(parts, tables, strict=True))
 
 
 def test_an_id_that_no_example_holds_is_an_error() -> None:

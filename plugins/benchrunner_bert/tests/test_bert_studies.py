@@ -222,7 +222,7 @@ TABLE7 = ("embeddings", "second-to-last hidden", "last hidden", "weighted sum la
         (
             "table5",
             {},
-            [("no NSP", "BERT"), ("LTR & no NSP", "no NSP"), ("+ BiLSTM", "LTR & no NSP"), ("LTR + RTL", "no NSP")],
+            [("no NSP", "BERT"), ("LTR & no NSP", "no NSP"), ("+ BiLSTM", "LTR & no NSP")],
         ),
         (
             "table7",

@@ -39,21 +39,6 @@ def test_a_recorded_pass_draws_what_it_draws_without_a_graph(default: CudaGenera
     assert list(zip(seeds, places, strict=True)) == draw(Dropout(1, 7))
 
 
-def test_graphs_know_the_streams_of_places_in_a_pass(default: CudaGenerator) -> None:
-    """The first site may be that of a part: its stream is then that of the whole pass."""
-
-    def draw(dropout: Dropout) -> tuple[int, int]:
-        with dropout.within("part 0").drawing("words", CudaGenerator.device):
-            return default.draw(4)
-
-    generators = GraphGenerators()
-    first = draw(Dropout(1, 7, generators=generators))
-    kept = generators.for_a_graph()
-    kept.seed(Dropout(1, 7))
-    assert (kept.named[""].state.seed, 0) == first == draw(Dropout(1, 7))  # type: ignore[attr-defined]
-    assert Dropout(1, 7, generators=kept).within("part 0").recorded
-
-
 def test_a_recorded_pass_gives_no_seeds() -> None:
     kept = GraphGenerators().for_a_graph()
     with pytest.raises(RuntimeError, match="would keep the random numbers of 'words' for all batches"):

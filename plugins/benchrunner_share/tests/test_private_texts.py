@@ -59,7 +59,6 @@ def test_private_names_are_found_as_whole_paths() -> None:
         ("owner/name", "owner/name"),
         ("run:ab12", "run:ab12"),
         ("run:/home/alice/runs/ab12", "run:ab12"),
-        ("concat:/home/alice/a,owner/b", "concat:a,owner/b"),
         ("/home/alice/mine (features)", "mine (features)"),
         ("/", "backbone"),
     ],
@@ -69,7 +68,7 @@ def test_backbones_keep_the_last_part_of_a_path(backbone: str, name: str) -> Non
 
 
 def test_names_of_a_namespace_are_no_paths() -> None:
-    names = ["mine/random-4/192", "other/random-4/192", "concat:mine/random-4/192,mine/words"]
+    names = ["mine/random-4/192", "other/random-4/192", "bert:mine/words"]
     assert list(shared_names(names, namespaces={"mine"}).values()) == [names[0], "192", names[2]]
 
 

@@ -20,7 +20,7 @@ CHOSEN = (
 
 
 def test_a_system_may_need_several_commands(tmp_path: Path) -> None:
-    both = '[[system]]\nname = "both"\nmake = ["learn left", "learn right"]\nbackbone = "concat:left,right"\n'
+    both = '[[system]]\nname = "both"\nmake = ["learn left", "learn right"]\nbackbone = "right"\n'
     left = '[[system]]\nname = "left"\nmake = "learn left"\nbackbone = "left"\n'
     study = read(write_study(tmp_path, HEAD + both + left + COLUMN), {}).study
     assert study.commands == {("learn", "left"): "both", ("learn", "right"): "both"}

@@ -55,7 +55,7 @@ class OwnCode:
         if not workspace.settings.may_run_code:
             raise CheckpointError(
                 "Code of a checkpoint runs only in worker processes that fit and predict, and this process is none. "
-                "Exports, measurements of speed and combinations such as concat:A,B load models elsewhere."
+                "Exports and measurements of speed load models elsewhere."
             )
         if kind not in self.classes:
             return None
