@@ -106,8 +106,8 @@ def _refusal(fit: Fit, method: Method, problem: Problem) -> str:
             options.append(f"{name}={own.default}")
     if options:
         return (
-            "heads of other libraries are linear layers over the encoder's own summary, or over the states of the "
-            f"last layer, and its head is not. Fit with --set {' '.join(options)}."
+            "heads of other libraries are linear layers over the encoder's own summary, not of a sentence-embedding "
+            f"model, or over the states of the last layer, and its head is not. Fit with --set {' '.join(options)}."
         )
     return ""
 
