@@ -83,6 +83,8 @@ class Planner:
             self._check_trainable(loadable, method)
             revision = loadable.revision(self.workspace)
             self._check_layers(loadable, revision, recipe)
+            if recipe.summary == "pooler" and method.reads("summary", task.problem):
+                recipe = recipe.changed(summary=loadable.summary(self.workspace))
         else:  # the method ignores these, so they must not make two of its fits different
             if backbone not in ("", "none"):
                 self.backbone(backbone)  # none that does not exist gets a row

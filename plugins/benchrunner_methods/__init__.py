@@ -1,4 +1,4 @@
-"""More methods for benchrunner: frozen features, BiLSTM heads, LoRA, DoRA and probes."""
+"""More methods for benchrunner: frozen features, BiLSTM heads, LoRA, DoRA, probes, SetFit and cosines."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ __all__ = ["register_commands", "register_methods"]
 @hookimpl
 def register_methods() -> Iterator[Method]:
     from benchrunner.engine import Finetune
+    from benchrunner_methods.cosine import Cosine
     from benchrunner_methods.frozen_features import FrozenFeatures
     from benchrunner_methods.lora import dora, lora
     from benchrunner_methods.probing.probe import Probe
+    from benchrunner_methods.setfit import SetFit
 
     yield Finetune(
         "finetune+bilstm",
@@ -33,6 +35,8 @@ def register_methods() -> Iterator[Method]:
     about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
     yield FrozenFeatures("features+attention", about, reader="attention")
     yield Probe()
+    yield SetFit()
+    yield Cosine()
 
 
 @hookimpl
