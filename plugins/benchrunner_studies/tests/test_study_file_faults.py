@@ -34,6 +34,10 @@ FAULTS = {
     "misspelt name": (study_text(before=NUMBER, system='make = "a {nn}"\n'), "make: {nn} is not defined. Did you"),
     "a sum": (study_text(before=NUMBER, system='make = "a {n+1}"\n'), "make: {n+1} is none of {name}, {name.file} and"),
     "no number": (study_text(before=NUMBER, system='make = "a {n/2}"\n'), "{n/2} needs a whole number, and n is 'x'."),
+    "number of 5,000 digits": (
+        study_text(before=NUMBER.replace('"x"', f'"{"9" * 5000}"'), system='make = "a {n*2}"\n'),
+        "make: {n*2} needs a whole number",
+    ),
     "empty command": (study_text(system='make = ""\n'), "[[system]] 1 (one): make: must not be empty."),
     "metric of a figure": (
         HEAD + SYSTEM + '[[column]]\nname = "x"\nfigure = "loss"\nmetric = "f1"\n',
