@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     ("list", "look", "list tasks, backbones, leaderboards, studies and plugins"),
-    ("data", "look", "say which tasks have their data here; download what is missing"),
     ("doctor", "look", "show versions, devices, folders and plugins, and faults of them"),
     ("run", "compare", "fit one backbone to one or a few tasks"),
     ("compare", "start", "fit backbones to tasks, or reproduce a paper with --study; print a table"),

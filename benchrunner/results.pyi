@@ -44,4 +44,3 @@ from benchrunner.studies.study import Study as Study
 from benchrunner.studies.study_building import compared as compared
 from benchrunner.studies.study_options import StudyOptions as StudyOptions
 from benchrunner.studies.study_run import run_study as run_study
-from benchrunner.tasks.data_status import data_status as data_status

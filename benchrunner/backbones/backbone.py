@@ -49,6 +49,10 @@ class Backbone(ABC):
         """
         return None
 
+    def summary(self, workspace: Workspace) -> str:
+        """Return the `summary` that a recipe's "pooler" means: how the published model makes a vector of a text."""
+        return "pooler"
+
     def weight_count(self, workspace: Workspace) -> int | None:
         """Return the number of weights, or None if it is not known before the encoder is loaded.
 

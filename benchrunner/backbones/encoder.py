@@ -74,15 +74,6 @@ class Encoder(nn.Module, ABC):
         return ()
 
     @property
-    def bare_matrices(self) -> Sequence[tuple[nn.Module, str, int]]:
-        """Matrices that belong to no linear layer: the module, its parameter's name, the number of matrices in it.
-
-        The method `lora` updates them like the weights of linear layers. A parameter with n matrices has n as its first
-        size; the only matrix of a parameter has all sizes but the first together as its columns.
-        """
-        return ()
-
-    @property
     def layers(self) -> Sequence[nn.Module]:
         """Modules of the layers, the lowest first, without the embeddings and without the weights of `summary`.
 

@@ -117,11 +117,10 @@ def print_plan(study: Study, runner: Runner, arguments: argparse.Namespace) -> i
     from benchrunner.studies.planning import search_of
 
     search_of(runner.plugins).chooser(study, runner, arguments.limit)  # refuses what cannot be
-    jobs = arguments.jobs if arguments.executor in (None, "local") else 1  # unknown for other executors
     plan = runner.plugins.hook.plan_study
     if not plan.get_hookimpls():
         raise RequestError("No plugin plans studies (--dry-run): the plugin 'studies' does.")
-    plan(study=study, runner=runner, jobs=jobs, as_json=arguments.json)
+    plan(study=study, runner=runner, as_json=arguments.json)
     return DONE
 
 

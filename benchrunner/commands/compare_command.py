@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchrunner.command_line import options, study_commands
@@ -89,11 +88,6 @@ def _compared(arguments: argparse.Namespace, runner: Runner) -> Study:
             "'benchrunner list studies' or 'benchrunner runs studies'."
         )
     backbones = named_backbones(arguments.backbones)
-    for reference in backbones.values():
-        if "," in reference and ":" not in reference and not Path(reference).exists():
-            raise RequestError(
-                f"Backbones are separated by blanks: {' '.join(reference.split(','))}, not '{reference}'."
-            )
     tasks = options.tasks(arguments, arguments.tasks)
     return options.study_options(arguments).study(backbones, tasks, runner, tests=options.splits(arguments))
 

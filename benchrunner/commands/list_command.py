@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from benchrunner.command_line import options
 from benchrunner.command_line.output import DONE, print_columns, print_json, print_table
 from benchrunner.console.printing import print_line
-from benchrunner.errors import UnknownName
+from benchrunner.errors import BenchrunnerError, UnknownName
 from benchrunner.plugins.entry_points import note_on_choice
 from benchrunner.plugins.listing import KINDS, Listed, list_names, list_offers
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 _SHORT = 110
 """Characters of the names of a kind, where all kinds are listed."""
 
+PARTS = ("embeddings", "layers", "pooler")
+"""Parts of a backbone whose weights are counted; the pooler is everything above the layers."""
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `list`."""
@@ -32,7 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="ITEM",
-        help="a leaderboard whose published results, or a recipe whose values, are shown; or a word that is searched",
+        help="a leaderboard whose published results, a recipe whose values, or a backbone whose weights are shown; "
+        "or a word that is searched",
     )
     options.add_json(parser)
 
@@ -58,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         offers = _found(offers, " ".join(words))
         if not offers and (task := plugins.tasks.offer(words[-1])):  # of a file: listed once it is read
             offers = _found(list_offers(plugins, kinds), task.name)
+        if kind == "backbones" and (weights := _weights(name, plugins)):
+            offers = {kind: [Listed(name, f"weights: {_fields(weights)}", {"weights": weights})]}
         if not offers:
             raise UnknownName("kind, and nothing that mentions", " ".join(words), KINDS)
     if arguments.json:
@@ -67,10 +75,25 @@ def run(arguments: argparse.Namespace) -> int:
         _show_in_short(_families(plugins))
         print_line("'benchrunner list tasks FAMILY' says what the tasks of a family ask.")
     else:
-        _show(offers, plugins)
-    for contest in plugins.contests:
-        print_line(f"WRONG: {contest}")
+        _show(offers)
     return DONE
+
+
+def _weights(name: str, plugins: Plugins) -> Mapping[str, int]:
+    """Count the weights of a backbone by part; none where its files are not on this machine, or its parts not known."""
+    from benchrunner.runs.planner import Planner
+    from benchrunner.workspace import Settings, Workspace
+
+    workspace = replace(Workspace.from_environment(), settings=Settings(offline=True))
+    counts = Counter[str]()
+    try:
+        encoder = Planner(plugins, workspace).backbone(name).load(workspace, seed=0)
+        for weight, depth in encoder.depths().items():
+            part = PARTS[(depth > 0) + (depth > len(encoder.layers))]
+            counts[part] += encoder.get_parameter(weight).numel()
+    except BenchrunnerError:
+        return {}
+    return counts
 
 
 def _families(plugins: Plugins) -> dict[str, list[str]]:
@@ -103,7 +126,7 @@ def _show_in_short(names_of: Mapping[str, Sequence[str]]) -> None:
     print_columns(rows)
 
 
-def _show(offers: Mapping[str, Sequence[Listed]], plugins: Plugins) -> None:
+def _show(offers: Mapping[str, Sequence[Listed]]) -> None:
     """Print a line for each value."""
     for kind, values in offers.items():
         print_line(kind if values else f"{kind}: none. {note_on_choice()}".rstrip())
@@ -143,7 +166,7 @@ def _lines(listed: Listed) -> Iterator[tuple[str, str]]:
     method = facts.get("method", "finetune")
     if method != "finetune":
         about += f" [answered by '{method}' unless told otherwise]"
-    for key in ("url", "source"):
+    for key in ("language", "licence"):
         if key in facts:
             about += f" ({facts[key]})"
     yield listed.name, about

@@ -28,10 +28,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the study and print its result, with the folder of each selected fit."""
     check_output(arguments)
-    if len(arguments.method or ()) > 1:
-        raise RequestError(
-            f"'run' fits one method. 'compare B --tasks TASK --method {','.join(arguments.method)}' compares several."
-        )
     runner = options.runner(arguments)
     chosen = options.study_options(arguments)
     executor = options.executor(arguments)  # before data is read: bad options are refused at once

@@ -170,11 +170,6 @@ class Features:
         """Number of tokens in each unit, which is what training shuffles and never splits: int64 (units,)."""
         return np.diff(self.starts[self.groups])
 
-    @property
-    def unit_pairs(self) -> np.ndarray:
-        """Number of pairs of tokens of one sequence in each unit, over which attention computes: int64 (units,)."""
-        return np.diff(borders(self.lengths**2)[self.groups])
-
     def tokens_in(self, units: np.ndarray) -> int:
         """Return the number of tokens in some units."""
         first = self.starts[self.groups[units]]

@@ -119,10 +119,7 @@ class Record:
     timings: Mapping[str, float] = field(default_factory=dict)
     """Durations in seconds, and rates per second."""
     work: Mapping[str, float] = field(default_factory=dict)
-    """Amount of computation of a training: `train_tokens`, the tokens that it read, each once in every epoch,
-    `train_pairs`, the pairs of tokens of one sequence among them, over which attention computed, and
-    `trained_weights`, the weights in matrices that it changed, without those of embeddings. `frozen_weights` are those
-    in matrices that it kept, but computed with in every step. Empty where this was not counted."""
+    """What a training read: `train_tokens`, each once in every epoch. Empty where this was not counted."""
     numerics: Mapping[str, Any] = field(default_factory=dict)
     """How the result was computed (device, threads, versions): equal ids and equal numerics give equal bits."""
     checksums: Mapping[str, str] = field(default_factory=dict)

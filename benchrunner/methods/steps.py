@@ -19,7 +19,7 @@ from benchrunner.io.json_form import as_json
 from benchrunner.methods.method import BackboneReference, Job, Outcome
 from benchrunner.training import numerics
 from benchrunner.training.checkpoints import Checkpoint
-from benchrunner.training.inference import Inference, Level
+from benchrunner.training.inference import Inference as Inference, Level
 from benchrunner.training.loop import Training as Training
 
 if TYPE_CHECKING:
@@ -232,10 +232,10 @@ def predict(
     load_learned(job.model, job.own_layers)
     for layers in job.own_layers.values():
         layers.to(job.computing.device).eval()
-    return _inference(job).predict(_with_own_layers(job, model), features, level)
+    return inference(job).predict(_with_own_layers(job, model), features, level)
 
 
-def _inference(job: Job) -> Inference:
+def inference(job: Job) -> Inference:
     """Return how a job computes without gradients."""
     return Inference(
         torch.device(job.computing.device),
@@ -244,18 +244,6 @@ def _inference(job: Job) -> Inference:
         report=lambda done, total: job.report(Event("predicting", done, total)),
         kernels=job.kernels,
     )
-
-
-def visit_batches(
-    job: Job,
-    visit: Callable[[FlatBatch, np.ndarray], None],
-    features: Features,
-) -> None:
-    """Call `visit(batch, units)` for all units in batches, without gradients; `units` are their numbers in `features`.
-
-    If memory runs out, the batches become smaller: `visit` is called again with parts of the batch that failed.
-    """
-    _inference(job).visit_batches(visit, features)
 
 
 def numerics_of_frozen(job: Job, encoder: Encoder, *, libraries: Sequence[str] = ()) -> dict[str, Any]:

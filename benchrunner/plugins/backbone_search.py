@@ -83,10 +83,8 @@ class BackboneSearch:
             return type(refusal)(f"{str(refusal).removesuffix('.')}. Did you mean {' or '.join(close)}?")
         if _is_path(name):
             return CheckpointError(f"{name} cannot be loaded: a folder with config.json and weights is expected.")
-        prefix, colon, rest = name.partition(":")
-        meant = [f"{close}:{rest}" for close in closest_names(prefix, self.plugins)] if colon else []
         asked = "" if plugin is None else f"Only the plugin '{plugin}' was asked. "
-        return unknown_name("backbone", name, [*listed, *meant], f"{asked}{_FORMS}")
+        return unknown_name("backbone", name, listed, f"{asked}{_FORMS}")
 
 
 def ask(family: BackboneFamily, plugin: Plugin, reference: str, workspace: Workspace) -> Backbone | None:

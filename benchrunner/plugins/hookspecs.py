@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from benchrunner.backbones.backbone import BackboneFamily
+    from benchrunner.data.rows import Rows
     from benchrunner.features.kernels import Kernels
     from benchrunner.fits.computing import Computing
     from benchrunner.fits.cost import Cost
@@ -348,14 +349,13 @@ def prepare_study(study: Any, runner: Any) -> Callable[[bool], None] | None:
 
 
 @hookspec
-def plan_study(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None:
-    """Print what a `Study` would run with a `Runner` (`--dry-run`). `jobs` is the number of fits at the same time, None
-    for that of the local executor.
+def plan_study(study: Any, runner: Any, as_json: bool) -> None:
+    """Print what a `Study` would run with a `Runner` (`--dry-run`).
 
     from benchrunner import hookimpl, print_line
 
     @hookimpl
-    def plan_study(study, runner, jobs, as_json):
+    def plan_study(study, runner, as_json):
         for cell in study.cells:
             points = cell.fitting.grid.size * len(cell.fitting.seeds)
             print_line(f"{cell.system} on {cell.task.name}: {points} fits at most")
@@ -403,6 +403,20 @@ def write_table(form: str, table: Any, notes: Sequence[str], result: Any) -> str
             return None
         rows = [table.headers, ["---"] * len(table.headers), *(line.cells for line in table.lines)]
         return "\\n".join([*map(" | ".join, rows), "", *notes])
+    """
+
+
+@hookspec
+def describe_rows(task: Task, split: str, rows: Rows, train: Rows) -> Iterable[str]:  # type: ignore[empty-body]
+    """Say what makes scores on the rows of a split doubtful, beside the training rows. Studies note it once rows are
+    answered; a text that is one of the warnings is marked in tables.
+
+    from benchrunner import hookimpl
+
+    @hookimpl
+    def describe_rows(task, split, rows, train):
+        if len(rows) < 30:
+            yield f"{split} has {len(rows)} rows only"
     """
 
 

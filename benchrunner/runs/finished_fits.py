@@ -57,6 +57,11 @@ class FinishedFit(Backbone):
     def weight_count(self, workspace: Workspace) -> int | None:
         return self.inner.weight_count(workspace)
 
+    def summary(self, workspace: Workspace) -> str:
+        """Return what the fit has learned with, or what its backbone says where the fit did not train it."""
+        is_trained = not isinstance(self.inner, UnchangedBackbone)
+        return self.fit.recipe.summary if is_trained else self.inner.summary(workspace)
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         if (record := self.folder.record()) is not None:
             self.folder.check_model(record)
@@ -81,6 +86,9 @@ class UnchangedBackbone(Backbone):
 
     def weight_count(self, workspace: Workspace) -> int | None:
         return self.inner.weight_count(workspace)
+
+    def summary(self, workspace: Workspace) -> str:
+        return self.inner.summary(workspace)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         return self.inner.load(workspace, seed=0)  # as methods load an encoder that they do not train

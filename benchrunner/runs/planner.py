@@ -20,6 +20,7 @@ from benchrunner.plugin_code import guarded
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.finished_fits import find_backbone
 from benchrunner.tasks.folds import rows_in_folds
+from benchrunner.tasks.row_remarks import RowRemarks
 from benchrunner.tasks.row_sample import limited_rows
 from benchrunner.tasks.task import Task
 from benchrunner.training.feature_cache import files_read_whole
@@ -61,6 +62,8 @@ class Planner:
         self._layer_counts: dict[str, int | None] = {}
         self._weight_counts: dict[str, int | None] = {}
         self._columns: dict[str, tuple[list[str], str]] = {}
+        self.remarks = RowRemarks(plugins.hook.describe_rows, self.rows)
+        """What plugins say of the rows of splits."""
 
     def plan(
         self, task: Task, backbone: str, *, method: str | None = None, recipe: Recipe | None = None, seed: int = 0
@@ -89,6 +92,8 @@ class Planner:
             self._check_trainable(loadable, method)
             revision = loadable.revision(self.workspace)
             self._check_layers(loadable, revision, recipe)
+            if recipe.summary == "pooler" and method.reads("summary", task.problem):
+                recipe = recipe.changed(summary=loadable.summary(self.workspace))
         else:  # the method ignores these, so they must not make two of its fits different
             if backbone not in ("", "none"):
                 self.backbone(backbone)  # none that does not exist gets a row

@@ -102,9 +102,9 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
             answers = method.given_answers(runner.prediction_job(fit, folder), rows, prediction.split, runner.plugins)
         else:
             answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(prediction.settings))
-        if not hasattr(answers, "__len__") or len(answers) != len(rows):
-            given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else quoted(answers)
-            raise FitError(f"The problem of {task.name} decoded {given}, where {len(rows):,} rows want an answer each.")
+        count = len(answers) if hasattr(answers, "__len__") else quoted(answers)
+        if count != len(rows):
+            raise FitError(f"The problem of {task.name} decoded {count} answers to {len(rows):,} rows.")
         lines = answer_lines(answers)
         extra_figures = {}
         if task.scores_extra_figures and outputs is not None:
@@ -112,7 +112,7 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
         record = judged(
             prediction,
             task,
-            rows,
+            runner.planner.remarks.noted(task, prediction.split, rows),
             answers,
             extra_figures,
             timings={"seconds": time.monotonic() - started},
@@ -275,12 +275,6 @@ def _places_of_outputs(rows: Rows, numbers: Sequence[int], problem: Problem) -> 
         if row in wanted:
             places += range(start, end)
         start = end
-    total = problem.output_count(rows.table)
-    if start != total:
-        raise FitError(
-            f"The problem '{problem.name}' counts {start} raw outputs row by row, and {total} for all rows together. "
-            "Its plugin must mend output_count, which tells where the outputs of some of the rows are."
-        )
     return places
 
 
@@ -316,7 +310,7 @@ def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     blocks = []
     for table in tables:
         with _plugin_errors(folder, runner):
-            blocks.append(_outputs_of_block(method, job, table, rows.origin))
+            blocks.append(_outputs_of_block(method, job, table))
     width = job.problem.head.width
     # Raw outputs are those of a head, unless the problem changes them.
     for outputs in blocks if gives_rows and not job.problem.owns_weights else ():
@@ -325,14 +319,13 @@ def _computed_outputs(fit: Fit, rows: Rows, runner: Runner) -> Any:
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
-def _outputs_of_block(method: Method, job: Job, table: pa.Table, origin: str) -> Any:
+def _outputs_of_block(method: Method, job: Job, table: pa.Table) -> Any:
     """Let a method predict some rows, and check the number of outputs."""
     outputs = method.predict(job, table)
     expected = job.problem.output_count(table)
-    if not hasattr(outputs, "__len__"):
-        raise FitError(f"The method '{method.name}' predicted {quoted(outputs)}, not an array of outputs.")
-    if len(outputs) != expected:
-        raise FitError(f"{method.name} gave {len(outputs)} outputs, where {expected} were expected for {origin}")
+    count = len(outputs) if hasattr(outputs, "__len__") else quoted(outputs)
+    if count != expected:
+        raise FitError(f"{method.name} gave {count} outputs, where {expected} were expected")
     return outputs
 
 

@@ -42,9 +42,6 @@ from benchrunner.workspace import Workspace
 Report = Callable[[Fit, Event], None]
 """Callback for progress."""
 
-MAY_REFUSE = ("before_study",)
-"""Hooks whose observers may refuse the request, with a `RequestError`: nothing has run yet."""
-
 
 class Observers:
     """The progress callback of a runner and the observer hooks of the plugins."""
@@ -71,14 +68,14 @@ class Observers:
     def call(self, hook: str, **arguments: Any) -> None:
         """Call the observers of one hook with copies. An observer that fails is reported once and stops nothing.
 
-        Only a `RequestError` from a hook of `MAY_REFUSE` is raised: the user asked the plugin for what cannot be.
+        Only a `RequestError` of `before_study` is raised, when nothing has run yet: the user asked for what cannot be.
         """
         for observer in getattr(self._plugins.hook, hook).get_hookimpls():
             try:
                 with guarded():
                     observer.function(*[_copied(arguments[name]) for name in observer.argnames])
             except (BenchrunnerError, OSError) as error:
-                if hook in MAY_REFUSE and isinstance(error, RequestError):
+                if hook == "before_study" and isinstance(error, RequestError):
                     raise
                 place = (hook, observer.plugin_name)
                 if place not in self._warned:

@@ -15,6 +15,7 @@ from benchrunner.parameters.grids import Grid, NamedRecipe
 from benchrunner.parameters.recipes import Recipe
 from benchrunner.runs.predicting import Predicted
 from benchrunner.runs.runner import Runner
+from benchrunner.studies.codes import OF_DATA, code_of
 from benchrunner.studies.intervals import Interval, restart_interval
 from benchrunner.studies.predictions import Predictions
 from benchrunner.tasks.task import Task, Term
@@ -339,6 +340,7 @@ class CellResult:
             warnings.append(NO_SCORE)
         if self.lost:
             warnings.append(LOST)
+        warnings += [note for note in self.notes if code_of(note).startswith(OF_DATA)]
         return tuple(warnings)
 
     @property

@@ -133,20 +133,45 @@ WARNINGS = (
         "are of other rows than ours",
     ),
     CodedWarning(
-        "S6",
-        "looked before",
-        "The same fits were seen before looks were planned.",
-        "Plan `--until-clear` before the first figures.",
-        "without these looks",
-    ),
-    CodedWarning(
         "S7",
         "busy machine",
         "Other processes ran while costs were measured: times are longer.",
         "`--cost` again on a quiet machine.",
         "machine was busy",
     ),
+    CodedWarning(
+        "D1",
+        "rows stand in train",
+        "Rows that are scored are among the training rows: a model that remembers them scores too high.",
+        "Remove them from train or from this split; `report` has the score without them.",
+        "stand in train",
+    ),
+    CodedWarning(
+        "D2",
+        "texts stand in train",
+        "Rows share one of several texts with training rows.",
+        "`report` has the score without them.",
+        "share a text with train",
+    ),
+    CodedWarning(
+        "D3",
+        "the same rows with other labels",
+        "Training rows with equal texts have different labels.",
+        "Decide on one label.",
+        "stand there again with another label",
+    ),
+    CodedWarning(
+        "D4",
+        "labels that no row has",
+        "A split has no rows of a label: scores say nothing about it.",
+        "Divide the rows again.",
+        "no row of .* has the label",
+    ),
 )
+
+
+OF_DATA = "D"
+"""First letter of the codes about the data of a split, which stand beside every figure."""
 
 
 def code_of(text: str) -> str:

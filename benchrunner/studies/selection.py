@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -43,8 +44,9 @@ def select(
     if optimism is not None and optimism > 0:
         notes[_optimism_note(cell, optimism)] = None
     selected = max(chosen.fits, key=lambda fit: ranking.of_fit(cell, fit))
-    for split in cell.task.named("dev"):
-        notes |= dict.fromkeys(predictions.predict(selected, split).record.notes)
+    for split in cell.scored_splits:
+        with contextlib.suppress(FitError, RequestError):  # of a test split, which may have no answers
+            notes |= dict.fromkeys(predictions.predict(selected, split).record.notes)
     return replace(
         result,
         selected=selected,

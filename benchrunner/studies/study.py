@@ -169,8 +169,6 @@ class Study:
     limit_dev: int | None = field(default=None, metadata=WHEN_GIVEN)
     """Number of rows of each dev split that are scored, drawn as `limit_train` rows are; None is all rows. The fits
     stay as they are."""
-    begun_after: tuple[str, ...] = field(default=(), metadata=WHEN_GIVEN)
-    """Names of kept studies that had run fits of this one before its looks were planned."""
     systems_down: bool = False
     """Whether the table has a row for each system, as papers have; else the columns are its rows."""
 

@@ -186,22 +186,8 @@ class Training:
 
     @property
     def work(self) -> dict[str, float]:
-        """Amount of computation of the whole training, also of steps before a resumption: see `Record.work`."""
-        tables = set[Tensor]()
-        weights = set[nn.Parameter]()
-        for module in self.modules.values():
-            weights.update(module.parameters())
-            tables.update(layer.weight for layer in module.modules() if isinstance(layer, nn.Embedding))
-        trained = 0
-        frozen = 0
-        for weight in weights - tables:
-            if weight.ndim > 1 and weight.requires_grad:
-                trained += weight.numel()
-            elif weight.ndim > 1:
-                frozen += weight.numel()
-        counts = {"train_tokens": self._unit_tokens, "train_pairs": self.features.unit_pairs}
-        read = {name: self._sum_over_steps(of_units) for name, of_units in counts.items()}
-        return {**read, "trained_weights": trained, "frozen_weights": frozen}
+        """What the whole training read, also in steps before a resumption: see `Record.work`."""
+        return {"train_tokens": self._sum_over_steps(self._unit_tokens)}
 
     def decay_without_gradient(self, weight: nn.Parameter) -> float:
         """Give the factor by which weight decay shrinks the rows of a trained weight that have no gradient."""

@@ -37,6 +37,8 @@ class Given(Method):
     trains_in_steps = False
 
     def seeds(self, task: Task, backbone: str) -> tuple[int, ...]:
+        if task.folds:
+            raise RequestError(f"{backbone} answers whole splits, and no folds: leave --folds out.")
         return tuple(sorted(files_of(Path(backbone), task, task.named("dev")[0])))
 
     def fit(self, job: Job) -> Outcome:
@@ -57,6 +59,8 @@ class Given(Method):
 
         task = plugins.tasks.find(job.fit.task)
         source = Path(job.fit.backbone)
+        if rows.limit is not None:
+            raise DataError(f"{source} answers all rows of {rows.origin}: leave --limit-dev out.")
         files = files_of(source, task, split)
         if job.fit.seed not in files:
             stem = (task.title or task.name.rpartition("/")[2]).lower()

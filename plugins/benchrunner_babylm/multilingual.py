@@ -59,6 +59,7 @@ class Row:
     """Keys of the one or two texts in the objects of the files."""
     spelled: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Language -> label in its files, as JSON writes it -> label of the task, in the order of `labels`."""
+    licence: str = ""
 
     def tasks(self, suite: Suite) -> Iterator[Task]:
         """Yield the task in each language."""
@@ -76,6 +77,8 @@ class Row:
                 recipe=RECIPE,
                 suite=suite,
                 demo_files=partial(unpack_archive, archive),
+                language=language,
+                licence=self.licence,
             )
 
     def _split(self, role: Role, language: str, file: str, rows: int | None) -> Split:
@@ -112,6 +115,7 @@ TABLE = (
         "What is the sentence about?",
         ("entertainment", "geography", "health", "politics", "science/technology", "sports", "travel"),
         _everywhere(201),
+        licence="CC BY-SA 4.0",
     ),
     Row("truthfulqa", "Which answer to the question is true?", tuple("ABCDEFGHIKL"), _everywhere(118)),
     Row(
@@ -121,6 +125,7 @@ TABLE = (
         {"en": 2_000, "zh": 2_000},
         PAIR,
         {"en": _entailment(*"012"), "zh": _entailment(*"012")},
+        "CC BY-NC 4.0",
     ),
 )
 

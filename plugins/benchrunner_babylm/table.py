@@ -70,6 +70,7 @@ class Row:
     recipe: Recipe = RECIPE
     is_scored_by_f1: bool = False
     """Whether the challenge averages the F1 of the label 1, and not the accuracy."""
+    licence: str = ""
 
     @property
     def task_name(self) -> str:
@@ -96,6 +97,7 @@ class Row:
             suite=suite,
             demo_files=partial(unpack_archive, Path(__file__).parent / f"demo_data/{self.name}.zip"),
             language="en",
+            licence=self.licence,
         )
 
     def _split(self, role: Role, file: str, rows: int | None) -> Split:
@@ -116,6 +118,7 @@ TABLE = (
         _pair("question", "passage"),
         1_635,
         recipe=replace(RECIPE, batch_size=16),
+        licence="CC BY-SA 3.0",
     ),
     Row("mnli", "Does the premise entail the hypothesis?", _pair("premise", "hypothesis"), 4_908, labels=3),
     Row("mrpc", "Do both sentences say the same?", _pair("sentence1", "sentence2"), 204, is_scored_by_f1=True),
@@ -128,7 +131,9 @@ TABLE = (
     ),
     Row("qqp", "Do both questions ask the same?", _pair("question1", "question2"), 20_215, is_scored_by_f1=True),
     Row("rte", "Does the first text entail the second?", _pair("sentence1", "sentence2"), 139),
-    Row("wsc", "Does the pronoun stand for the noun?", _wsc, 52, recipe=replace(RECIPE, epochs=30)),
+    Row(
+        "wsc", "Does the pronoun stand for the noun?", _wsc, 52, recipe=replace(RECIPE, epochs=30), licence="CC BY 4.0"
+    ),
 )
 
 BABYLM = Suite(

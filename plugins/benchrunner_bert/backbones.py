@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, final
 from benchrunner import Workspace
 from benchrunner.engine import Backbone, write_atomically
 from benchrunner_bert.configuration import Configuration
-from benchrunner_checkpoints import hub_files
+from benchrunner_checkpoints import hub_files, sentence_files
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
 
-FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", *sentence_files.FILES)
 """Files of a checkpoint besides its weights."""
 VOCABULARY = Path(__file__).with_name("vocabulary.txt")
 """Vocabulary of fresh models: 8,000 uncased pieces learned from public-domain novels, which vocabulary.json lists."""
@@ -47,6 +47,9 @@ class BertCheckpoint(Backbone):
 
     def weight_count(self, workspace: Workspace) -> int:
         return self._configuration(workspace).weights
+
+    def summary(self, workspace: Workspace) -> str:
+        return sentence_files.published_summary(self._folder(workspace))
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_bert.checkpoint import read

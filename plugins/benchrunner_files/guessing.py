@@ -1,4 +1,4 @@
-"""Guesses for `new task --from FILE`: the task file of a simple table of texts with labels, numbers or choices."""
+"""Guesses for `new task --from FILE`: the task file of a simple table of texts with labels or numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _GRADES = 12
 _LABELS = ("label", "labels", "gold", "target", "class", "category", "y", "score", "rating", "grade", "similarity")
 _NO_TEXT = re.compile(r"(.*[_ -])?(id|ids|uid|guid|uuid|idx|index|key|url|date|time|split)", re.IGNORECASE)
 """Names of columns that hold no text to read."""
-_CHOICE = re.compile(r"(choice|ending|option|answer)[_ -]?(\d|[a-e])", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?")
 _ROLES = {"train": "train", "training": "train", "dev": "dev", "validation": "dev", "valid": "dev", "val": "dev"}
 _ROLES |= {"test": "test"}
@@ -73,28 +72,23 @@ def _toml(value: Any) -> str:
 def guessed(path: Path) -> Guess:
     """Guess a task from the file that it learns from; a `RequestError` says why there is no guess."""
     columns = _columns(path)
-    choices = [name for name in columns if _CHOICE.fullmatch(name)]
-    label = _label(columns, choices)
+    label = _label(columns)
     if label is None:
         raise _no_guess(path, f"no column is named label or repeats few values; the columns are {', '.join(columns)}")
-    others = [name for name in columns if name != label and name not in choices]
-    for name in others:
+    others = [name for name in columns if name != label]
+    for name in columns:
         if name == "context" or any(isinstance(value, list | dict) for value in columns[name]):
-            raise _no_guess(path, f"the column {name!r} is not one of a text, a pair or choices with a label")
+            raise _no_guess(path, f"the column {name!r} is not one of a text or a pair with a label")
     texts = _texts(columns, others)
     if not texts:
         raise _no_guess(path, f"besides {label!r}, no column holds texts")
     guess = Guess()
-    if len(texts) == 2 and not choices:
+    if len(texts) == 2:
         guess.notes.append(f"{texts[0]!r} and {texts[1]!r} are taken for a pair: is one of them not to be read?")
     else:
         texts = [max(texts, key=lambda name: sum(map(len, columns[name])))]
-    _guess_answers(guess, label, [value for value in columns[label] if value not in (None, "")], choices, path)
-    places: dict[str, Any] = dict(zip("ab", texts, strict=False))
-    if choices:
-        places["choices"] = choices
-    places["labels" if guess.keys["problem"] == "multi-label" else "label"] = label
-    guess.keys["columns"] = places
+    _guess_answers(guess, label, [value for value in columns[label] if value not in (None, "")], path)
+    guess.keys["columns"] = {**dict(zip("ab", texts, strict=False)), "label": label}
     unused = [repr(name) for name in others if name not in texts]
     if unused:
         guess.notes.append(f"columns that are not used: {', '.join(unused)}")
@@ -127,7 +121,7 @@ def _columns(path: Path) -> Columns:
     return columns
 
 
-def _label(columns: Columns, choices: Sequence[str]) -> str | None:
+def _label(columns: Columns) -> str | None:
     """Return the column with a usual name of labels, or else the last column of few short values that repeat."""
     by_name = {name.casefold(): name for name in columns}
     for name in _LABELS:
@@ -136,7 +130,7 @@ def _label(columns: Columns, choices: Sequence[str]) -> str | None:
     for name in reversed(list(columns)):
         values = set(map(_written, columns[name]))
         is_short = all(len(value) <= 40 for value in values)
-        if name not in choices and is_short and 2 <= len(values) <= min(_CLASSES, len(columns[name]) // 2):
+        if is_short and 2 <= len(values) <= min(_CLASSES, len(columns[name]) // 2):
             return name
     return None
 
@@ -154,16 +148,8 @@ def _texts(columns: Columns, names: Sequence[str]) -> list[str]:
     return texts
 
 
-def _guess_answers(guess: Guess, label: str, values: Sequence[Any], choices: Sequence[str], path: Path) -> None:
-    """Guess what the label column holds: numbers of choices, lists of labels, labels or other numbers."""
-    if choices:
-        if not all(str(value).isdigit() for value in values):
-            raise _no_guess(path, f"{label!r} does not hold the number of the right choice, from 0")
-        guess.keys = {"problem": "choose"}
-        return
-    if any(isinstance(value, list) for value in values):
-        guess.keys = {"problem": "multi-label", "labels": sorted({str(part) for value in values for part in value})}
-        return
+def _guess_answers(guess: Guess, label: str, values: Sequence[Any], path: Path) -> None:
+    """Guess what the label column holds: labels or other numbers."""
     numbers = _numbers(values)
     counts = Counter(map(_written, values))
     if numbers and (any(number % 1 for number in numbers) or len(counts) > _GRADES):

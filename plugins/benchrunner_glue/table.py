@@ -139,7 +139,8 @@ TABLE = (
         Regress(0, 5), (SPEARMAN, PEARSON), _three(5_749, 1_500, 1_379), licence="research use"),
     Row("qqp", "QQP", "Do the two questions ask the same?", ("question1", "question2"), "is_duplicate",
         Classify(("not_duplicate", "duplicate")), (f1("duplicate"), ACCURACY), _three(363_846, 40_430, 390_965),
-        spelled={"0": "not_duplicate", "1": "duplicate"}, counted="id", breaks=True),
+        spelled={"0": "not_duplicate", "1": "duplicate"}, counted="id", breaks=True,
+        licence="Quora's terms, non-commercial"),
     Row("mnli", "MNLI", "Does the premise entail or contradict the hypothesis?", ("sentence1", "sentence2"),
         "gold_label", Classify(("entailment", "neutral", "contradiction")), (ACCURACY,), {
             "train": Part("train", "train", 392_702),
@@ -149,7 +150,7 @@ TABLE = (
             "test_mismatched": Part("test", "test_mismatched", 9_847),
             "ax": Part("test", "test", 1_104, configuration="ax",
                        files=("diagnostic/diagnostic.tsv", "AX/diagnostic.tsv", "AX/test.tsv")),
-        }, clusters="a",
+        }, clusters="a", licence="OANC, partly CC BY 3.0 and CC BY-SA 3.0",
         select_on=("dev_matched",)),  # as for BERT's figures: Devlin et al. 2019, Table 6 and GLUE's MNLI-m
     Row("qnli", "QNLI", "Does the sentence hold the answer to the question?", ("question", "sentence"), "label",
         Classify(("entailment", "not_entailment")), (ACCURACY,), _three(104_743, 5_463, 5_463),

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from benchrunner import RequestError, print_line
+from benchrunner import RequestError, Workspace, print_line
 from benchrunner.results import command_line
 from benchrunner_kit.scaffolds.writing import SCAFFOLDS, write_plugin
 
@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _write_task_file(arguments: argparse.Namespace) -> int:
     """Guess a task from a data file and write its TOML file; print what was guessed."""
     from benchrunner_files import guessed
+    from benchrunner_tasks import data_checks
 
     if arguments.kind != "task":
         raise RequestError(f"--from is for a task: 'benchrunner new task --from {arguments.data}'.")
@@ -61,6 +62,8 @@ def _write_task_file(arguments: argparse.Namespace) -> int:
         raise RequestError("The task file stands beside its data: leave --out out, and give a NAME.")
     guess = guessed(arguments.data)
     path = guess.write(arguments.data, arguments.name)
+    for status in data_checks.data_status([arguments.plugins.tasks.find(str(path))], Workspace.from_environment()):
+        guess.notes += status.faults
     if arguments.json:
         command_line.output.print_json({"file": path, "text": guess.text, "notes": guess.notes})
         return command_line.output.DONE

@@ -1,24 +1,26 @@
-"""More methods for benchrunner: frozen features, BiLSTM heads, LoRA, DoRA and probes."""
+"""More methods for benchrunner: frozen features, BiLSTM heads, LoRA, DoRA, probes, SetFit and cosines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchrunner import hookimpl
+from benchrunner import Commands, hookimpl
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder, Job, Method, heads
 
-__all__ = ["register_methods"]
+__all__ = ["register_commands", "register_methods"]
 
 
 @hookimpl
 def register_methods() -> Iterator[Method]:
     from benchrunner.engine import Finetune
+    from benchrunner_methods.cosine import Cosine
     from benchrunner_methods.frozen_features import FrozenFeatures
     from benchrunner_methods.lora import dora, lora
     from benchrunner_methods.probing.probe import Probe
+    from benchrunner_methods.setfit import SetFit
 
     yield Finetune(
         "finetune+bilstm",
@@ -33,6 +35,16 @@ def register_methods() -> Iterator[Method]:
     about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
     yield FrozenFeatures("features+attention", about, reader="attention")
     yield Probe()
+    yield SetFit()
+    yield Cosine()
+
+
+@hookimpl
+def register_commands(cli: Commands) -> None:
+    about = "write a vector of each text, or of each token, to a Parquet file"
+    cli.add_parser("vectors", group="look", help=about, module="benchrunner_methods.texts.vectors_command")
+    about = "show the pieces of a text, and what is cut"
+    cli.add_parser("tokens", group="look", help=about, module="benchrunner_methods.texts.tokens_command")
 
 
 def _bilstm(encoder: Encoder, job: Job) -> heads.Head:

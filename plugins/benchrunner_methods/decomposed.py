@@ -10,7 +10,7 @@ from torch.nn.utils import parametrize
 
 from benchrunner import RequestError
 from benchrunner.engine import randomness
-from benchrunner_methods.low_rank import LowRank, Updated, frozen_linear_layers
+from benchrunner_methods.low_rank import LowRank, frozen_linear_layers
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
@@ -41,6 +41,18 @@ class Decomposed(nn.Module):
         return positive
 
 
+class Updated(nn.Module):
+    """Parametrization by an update whose parameters belong to another module than the encoder."""
+
+    def __init__(self, update: nn.Module) -> None:
+        super().__init__()
+        self._update = (update,)  # in a tuple, so that its parameters are no parameters of the encoder
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        updated: torch.Tensor = self._update[0](weight)
+        return updated
+
+
 class DecomposedUpdates(nn.Module):
     """Magnitudes and updates of all linear layers of a frozen encoder; layers that share a weight share them.
 
@@ -52,11 +64,11 @@ class DecomposedUpdates(nn.Module):
         self._layers = list[nn.Module]()
         part_of = dict[nn.Parameter, Decomposed]()
         layers = list(frozen_linear_layers(encoder))
-        bare = any(True for _ in encoder.bare_matrices)
-        if bare or not layers:
-            reason = "matrices that are in no linear layer" if bare else "no linear layers"
-            advice = "Use --method lora or finetune" if bare else "Use --method finetune"
-            raise RequestError(f"{type(encoder).__name__} has {reason}, which 'dora' cannot update. {advice}.")
+        if not layers:
+            raise RequestError(
+                f"{type(encoder).__name__} has no linear layers, so that the method 'dora' has nothing to update. "
+                "Use --method finetune."
+            )
         for name, layer in layers:
             weight = layer.get_parameter("weight")
             if weight not in part_of:

@@ -13,6 +13,7 @@ from torch import nn
 from benchrunner.engine import Features, FlatBatch, blocks, steps
 from benchrunner_methods import frozen_states
 from benchrunner_methods.recurrent_heads import AttentionHead, BiLstmHead
+from benchrunner_methods.text_vectors import texts_apart
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,12 +123,7 @@ class AttentionReader(Reader):
 
     def _read(self, encoder: Encoder, job: Job, table: pa.Table) -> tuple[Sequence[Features], np.ndarray, Features]:
         """Encode each text as a sequence of its own; a sequence of the head is all texts of a row, in two segments."""
-        texts = [name for name in ("a", "b") if name in table.column_names]
-        kept = [name for name in table.column_names if name not in texts]
-        sources = list[Features]()
-        for text in texts:
-            part = table.select([text, *kept]).rename_columns(["a", *kept])
-            sources.append(steps.encode(job, part, encoder, training=False))
+        sources = [steps.encode(job, part, encoder, training=False) for part in texts_apart(table)]
         positions, sequences = joined(sources)
         return sources, positions, sequences
 

@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -199,27 +200,38 @@ def _compute(content: Content, encoder: Encoder, features: Features, files: Mapp
     arrays = {}
     for layer, file in files.items():
         arrays[layer] = np.lib.format.open_memmap(file, mode="w+", dtype=content.kind, shape=shape)
-
-    def visit(batch: FlatBatch, units: np.ndarray) -> None:
-        places = content.places(features, batch, units)
-        for layer, hidden in enumerate(encoder.hidden_states(batch)):
-            if layer in arrays:
-                exact = content.vectors(encoder, hidden, batch).float().cpu().numpy()
-                arrays[layer][places] = _checked(exact, layer, content, job)
-
-    steps.visit_batches(job, visit, features)
+    fill(arrays, content, encoder, features, steps.inference(job))
     for array in arrays.values():
         array.flush()
 
 
-def _checked(exact: np.ndarray, layer: int, content: Content, job: Job) -> np.ndarray:
-    """Give the vectors of a layer in the type of their file; raise an error for those that are not finite numbers."""
+def fill(
+    arrays: Mapping[int, np.ndarray],
+    content: Content,
+    encoder: Encoder,
+    features: Features,
+    inference: steps.Inference,
+) -> None:
+    """Run the encoder over all features and write the vectors of each layer to its array, in the type of the array."""
+
+    def visit(batch: FlatBatch, units: np.ndarray) -> None:
+        places = content.places(features, batch, units)
+        for layer, hidden in enumerate(islice(encoder.hidden_states(batch), max(arrays) + 1)):
+            if layer in arrays:
+                exact = content.vectors(encoder, hidden, batch).float().cpu().numpy()
+                arrays[layer][places] = _checked(exact, layer, arrays[layer].dtype)
+
+    inference.visit_batches(visit, features)
+
+
+def _checked(exact: np.ndarray, layer: int, kind: np.dtype) -> np.ndarray:
+    """Give the vectors of a layer in another type; raise an error for those that are not finite numbers."""
     if not np.isfinite(exact).all():
         raise Diverged(f"the backbone's states of layer {layer} are not finite numbers")
-    vectors = exact.astype(content.kind)
+    vectors = exact.astype(kind)
     if not np.isfinite(vectors).all():
         raise FitError(
-            f"States of layer {layer} are too large for the type {np.dtype(content.kind)}, so that the "
-            f"method '{job.fit.method}' cannot use this backbone. Use the method 'finetune'."
+            f"States of layer {layer} are too large for the type {kind}, in which they are kept. Use the method "
+            "'finetune'."
         )
     return vectors

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.nn.utils import parametrize
 from torch.utils.hooks import RemovableHandle
 
 from benchrunner import RequestError
@@ -58,38 +57,8 @@ class LowRank(nn.Module):
         weight.add_(self.product())
 
 
-class LowRankMatrices(nn.Module):
-    """The updates of a parameter that holds one or several matrices and belongs to no linear layer."""
-
-    def __init__(self, weight: torch.Tensor, count: int, *, rank: int, alpha: float, source: torch.Generator) -> None:
-        super().__init__()
-        self._scale = alpha / rank
-        rows = weight.shape[0 if count == 1 else 1]
-        columns = weight.numel() // (count * rows)
-        self.a = nn.Parameter(torch.empty(count, rank, columns))
-        self.b = nn.Parameter(torch.zeros(count, rows, rank))
-        for matrix in self.a:
-            nn.init.kaiming_uniform_(matrix, a=math.sqrt(5), generator=source)
-
-    def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Compute the updated parameter."""
-        return weight + (self.b @ self.a).view(weight.shape) * self._scale
-
-
-class Updated(nn.Module):
-    """Parametrization by an update whose parameters belong to another module than the encoder."""
-
-    def __init__(self, update: nn.Module) -> None:
-        super().__init__()
-        self._update = (update,)  # in a tuple, so that its parameters are no parameters of the encoder
-
-    def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        updated: torch.Tensor = self._update[0](weight)
-        return updated
-
-
 class LowRankUpdates(nn.Module):
-    """Updates of all linear layers of an encoder whose weights are frozen, and of its bare matrices.
+    """Updates of all linear layers of an encoder whose weights are frozen.
 
     Layers that share a weight share its update. `merge` adds the updates to the weights, after which the encoder is an
     ordinary one.
@@ -105,27 +74,12 @@ class LowRankUpdates(nn.Module):
                 source = randomness.generator(seed, "low-rank update", name)
                 self._update_of[weight] = LowRank(layer, rank=rank, alpha=alpha, source=source)
             self._hooks.append(layer.register_forward_hook(_adding(self._update_of[weight])))
-        self._parametrized: list[tuple[nn.Module, str]] = []
-        bare = [self._add_to(encoder, place, rank=rank, alpha=alpha, seed=seed) for place in encoder.bare_matrices]
-        if not self._update_of and not bare:
+        if not self._update_of:
             raise RequestError(
                 f"{type(encoder).__name__} has no linear layers, so that the method 'lora' has nothing to update. "
                 "Use --method finetune."
             )
-        self.updates = nn.ModuleList([*self._update_of.values(), *bare])
-
-    def _add_to(
-        self, encoder: Encoder, place: tuple[nn.Module, str, int], *, rank: int, alpha: float, seed: int
-    ) -> LowRankMatrices:
-        """Let a module read a parameter with its update."""
-        module, name, count = place
-        weight = module.get_parameter(name)
-        path = next(path for path, part in encoder.named_modules() if part is module)
-        source = randomness.generator(seed, "low-rank update", f"{path}.{name}")
-        update = LowRankMatrices(weight, count, rank=rank, alpha=alpha, source=source)
-        parametrize.register_parametrization(module, name, Updated(update))
-        self._parametrized.append((module, name))
-        return update
+        self.updates = nn.ModuleList(self._update_of.values())
 
     def merge(self) -> None:
         """Add the updates to the encoder's weights, and take the updates away from its layers."""
@@ -133,11 +87,8 @@ class LowRankUpdates(nn.Module):
             hook.remove()
         for weight, update in self._update_of.items():
             update.add_to(weight)
-        for module, name in self._parametrized:
-            parametrize.remove_parametrizations(module, name, leave_parametrized=True)
         self._hooks.clear()
         self._update_of.clear()
-        self._parametrized.clear()
 
 
 def frozen_linear_layers(encoder: Encoder) -> Iterator[tuple[str, nn.Module]]:

@@ -83,6 +83,7 @@ class Row:
     parts: tuple[str, ...]
     """Values of `part_column` that have a figure each."""
     part_column: str = "paradigm"
+    licence: str = ""
 
     def task(self) -> Task:
         """Make the task of this row."""
@@ -102,6 +103,7 @@ class Row:
             columns=("ending", "paradigm", "phenomenon", "item"),
             clusters=self.clusters,
             language="en",
+            licence=self.licence,
         )
 
 
@@ -119,6 +121,7 @@ TABLE = (
         "paradigm",
         PHENOMENA,
         "phenomenon",
+        "CC BY 4.0",
     ),
     Row(
         "ewok",

@@ -53,6 +53,7 @@ def beir_task(
         suite=SUITE if suite == SUITE.name else None,
         demo_files=partial(unpack_archive, archive) if archive.is_file() else None,
         columns=("query_id",),
+        language="en",
     )
 
 

@@ -79,5 +79,7 @@ WIKIQA = Task(
     recipe=Recipe(lr=2e-5, epochs=3, batch_size=8, max_length=128),
     demo_files=partial(unpack_archive, Path(__file__).parent / "demo_data/wikiqa.zip"),
     columns=("query_id",),
+    language="en",
+    licence="Microsoft Research Data License",
 )
 """Questions without a right sentence are left out, as in the paper's evaluation (4.1). The recipe is ours."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
@@ -11,8 +12,8 @@ from benchrunner.results import CellResult, Result, entries
 from benchrunner_report.disagreement import Disagreement
 from benchrunner_report.drawings.matrix import Matrix
 from benchrunner_report.fit_figures import Curve, GridPoint, grid_points, mean_curve
-from benchrunner_report.grading import graded
-from benchrunner_report.slices import Slice, confusions, labels_words, slices_by_label
+from benchrunner_report.grading import Grading, graded
+from benchrunner_report.slices import Slice, confusions, labels_words, slices_by_label, slices_by_train
 from benchrunner_statistics import AnsweredRows
 
 
@@ -38,6 +39,7 @@ class Section:
     graded: str = ""
     """What the figures of slices are."""
     by_label: tuple[Slice, ...] = ()
+    by_train: tuple[Slice, ...] = ()
     disagreement: Disagreement | None = None
     absent: str = ""
     """Why the section shows nothing about single rows; empty if it does."""
@@ -102,8 +104,18 @@ def _filled(section: Section, *, most_bytes: int) -> Section:
         counted="words" if labels_words(rows) else "rows",
         graded=grading.title,
         by_label=slices_by_label(rows, grading),
+        by_train=_by_train(section, rows, grading),
         disagreement=Disagreement.of(rows, grading, most_bytes=most_bytes),
     )
+
+
+def _by_train(section: Section, rows: AnsweredRows, grading: Grading) -> tuple[Slice, ...]:
+    """Group the rows by what of them stands in train, where the training rows are here and no fold of the rows."""
+    task, runner = section.task, section.cells[0].runner
+    if runner is not None and not task.folds:
+        with contextlib.suppress(BenchrunnerError):
+            return slices_by_train(rows, runner.planner.rows(task, task.train), grading)
+    return ()
 
 
 def _curves(section: Section) -> Iterator[Curve]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, final
 
+from benchrunner import Rows
 from benchrunner_report.drawings.matrix import Entry, Matrix
 from benchrunner_report.grading import Grading
 from benchrunner_statistics import AnsweredRows
+from benchrunner_tasks import data_checks
 
 MOST_LABELS = 12
 """Largest number of labels for which a report shows a confusion matrix and grades by label."""
@@ -37,6 +39,16 @@ def slices_by_label(rows: AnsweredRows, grading: Grading) -> tuple[Slice, ...]:
     if not 1 < len(members) <= MOST_LABELS:
         return ()
     return tuple(_slice(name, members[name], grading) for name in sorted(members))
+
+
+def slices_by_train(rows: AnsweredRows, train: Rows, grading: Grading) -> tuple[Slice, ...]:
+    """Group the rows by what of them stands in train; empty if nothing does."""
+    standing, sharing = map(set, data_checks.TrainingTexts(rows.task, train).seen(rows.rows).values())
+    new = set(range(len(rows.rows))) - standing - sharing
+    if len(new) == len(rows.rows):
+        return ()
+    members = {"seen in train": standing, "a text seen in train": sharing - standing, "new": new}
+    return tuple(_slice(name, sorted(numbers), grading) for name, numbers in members.items() if numbers)
 
 
 def _slice(name: str, members: Sequence[int], grading: Grading) -> Slice:

@@ -8,18 +8,7 @@ from typing import Any, final
 
 from benchrunner.engine import decoding
 from benchrunner.results import Fit, Prediction, Record, find_run
-from benchrunner_runs.sizes import Sizes, sizes_of
-
-
-@final
-@dataclass(frozen=True)
-class Predicted:
-    """A prediction of a run, with its record."""
-
-    prediction: Prediction
-    record: Record
-    rows: int
-    """The number of rows that are answered."""
+from benchrunner_runs.sizes import size_of
 
 
 @final
@@ -30,17 +19,17 @@ class RunDetails:
     fit: Fit
     record: Record | None
     """None if the fit is not finished."""
-    predictions: tuple[Predicted, ...]
-    """By task and split, the newest last."""
+    predictions: tuple[tuple[Prediction, Record], ...]
+    """Predictions with their records, by task and split, the newest last."""
     path: Path
-    sizes: Sizes
+    bytes: int
+    """Size of its files."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
         predictions = []
-        for predicted in self.predictions:
-            facts = {"rows": predicted.rows, "record": predicted.record}
-            predictions.append({**decoding.as_json(predicted.prediction), **facts})
+        for prediction, record in self.predictions:
+            predictions.append({**decoding.as_json(prediction), "record": record})
         fit = {**decoding.as_json(self.fit), "recipe": self.fit.recipe.as_dict()}  # also values that are defaults
         return {"id": self.fit.id, **vars(self), "fit": fit, "predictions": predictions}
 
@@ -54,11 +43,5 @@ def run_details(runs: Path, reference: str) -> RunDetails:
     predictions = []
     for prediction, _, path in dated:
         if (scored := folder.prediction_record(path.name)) is not None:
-            predictions.append(Predicted(prediction, scored, _answered_rows(path)))
-    return RunDetails(fit, record, tuple(predictions), folder.path, sizes_of(folder.path))
-
-
-def _answered_rows(prediction: Path) -> int:
-    """Count the answers in a prediction's folder."""
-    with (prediction / "answers.jsonl").open("rb") as answers:
-        return sum(1 for _ in answers)
+            predictions.append((prediction, scored))
+    return RunDetails(fit, record, tuple(predictions), folder.path, size_of(folder.path))

@@ -69,10 +69,14 @@ def _refusal(fit: Fit, method: Method, problem: Problem) -> str:
     for name, value in EXPORTED.items():
         if name in fields and getattr(fit.recipe, name) != value:
             options.append(f"{name.replace('_', '-')}={value}")
+    for name in method.set_parameters(fit.recipe):
+        own = method.parameter(name)
+        if own.shapes_head:
+            options.append(f"{name}={own.default}")
     if options:
         return (
-            "heads of other libraries are linear layers over the encoder's own summary, or over the states of the "
-            f"last layer, and its head is not. Fit with --set {' '.join(options)}."
+            "heads of other libraries are linear layers over the encoder's own summary, not of a sentence-embedding "
+            f"model, or over the states of the last layer, and its head is not. Fit with --set {' '.join(options)}."
         )
     return ""
 

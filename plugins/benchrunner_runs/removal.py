@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from benchrunner import RequestError, remove_leftovers
 from benchrunner.results import find_run, kept_studies, predicting
-from benchrunner_runs.sizes import sizes_of
+from benchrunner_runs.sizes import size_of
 
 KEEP = ("selected", "none")
 """Values of `keep` of `prune_runs`."""
@@ -29,8 +28,6 @@ class Removal:
     """Ids of runs that were left alone, because another process works on them."""
     studies: tuple[str, ...] = ()
     """Names of the kept studies that were removed."""
-    waiting: int = 0
-    """Size of the checkpoints that are left, because an incomplete study goes on from them."""
 
 
 def studies_of(runs: Path) -> dict[str, list[str]]:
@@ -42,14 +39,11 @@ def studies_of(runs: Path) -> dict[str, list[str]]:
     return names
 
 
-def remove_runs(
-    runs: Path, names: Sequence[str], *, older: float | None = None, force: bool = False, dry_run: bool = False
-) -> Removal:
+def remove_runs(runs: Path, names: Sequence[str], *, force: bool = False, dry_run: bool = False) -> Removal:
     """Remove whole runs and kept studies: records, predictions and weights.
 
     Runs are named by their ids, beginnings of ids, or folders. A kept study is removed with the runs that no other kept
-    study shows. `older` removes all runs of which nothing was fitted for so many seconds, except those that kept
-    studies show, and those that another process works on. A named run that a kept study shows, as a restart, grid point
+    study shows. A run that a kept study shows, as a restart, grid point
     or majority answer, is an error unless `force` is true; so is a run that another process works on. Then nothing is
     removed.
     """
@@ -76,11 +70,7 @@ def remove_runs(
     busy = [run for run, folder in folders.items() if folder.is_in_use]
     if busy:
         raise RequestError(f"Another process works on the run {', '.join(busy)}. Nothing was removed.")
-    for run in [] if older is None else _older(runs, older):
-        folder = find_run(runs, run)
-        if not folder.is_in_use and (force or run not in showing):
-            folders[run] = folder
-    size = sum(sizes_of(folder.path).total for folder in folders.values())
+    size = sum(size_of(folder.path) for folder in folders.values())
     if not dry_run:
         for study in leaving:
             (runs / "studies" / f"{study}.json").unlink()
@@ -107,15 +97,6 @@ def _shown(runs: Path, *, force: bool) -> dict[str, set[str]]:
     return shown
 
 
-def _older(runs: Path, seconds: float) -> Iterator[str]:
-    """Yield the ids of the runs that ended, or stopped without an end, before so many seconds."""
-    for fit in sorted(runs.glob("*/fit.json")):
-        record = fit.with_name("record.json")
-        newest = record if record.exists() else fit.parent  # whose last change is a checkpoint's
-        if newest.stat().st_mtime < time.time() - seconds:
-            yield fit.parent.name
-
-
 def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> Removal:
     """Remove the weights of finished fits that no kept study selected, and the checkpoints of fits that were stopped.
 
@@ -136,7 +117,7 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
             needed |= study.selected if study.ended else study.fits
     removed = dict[str, None]()
     in_use = dict[str, None]()
-    size = waiting = 0
+    size = 0
     if not dry_run:
         remove_leftovers(runs)
         for record in runs.glob("*/record.json"):
@@ -144,18 +125,18 @@ def prune_runs(runs: Path, *, keep: str = "selected", dry_run: bool = False) -> 
     for content in sorted((*runs.glob("*/model"), *runs.glob("*/state"), *runs.glob("*/checkpoint"))):
         path = content.parent
         is_checkpoint = content.name == "checkpoint"
-        of_content = sizes_of(content).total
+        of_content = size_of(content)
         if not (is_checkpoint or (path / "record.json").is_file()) or not _has_backbone(path):
             continue
         folder = find_run(runs, str(path))
         if path.name in needed:
-            waiting += of_content if is_checkpoint and not folder.is_in_use else 0
-        elif folder.is_in_use if dry_run else not folder.remove(content.name):
+            continue
+        if folder.is_in_use if dry_run else not folder.remove(content.name):
             in_use[path.name] = None
         else:
             removed[path.name] = None
             size += of_content
-    return Removal(tuple(removed), size, tuple(in_use), waiting=waiting)
+    return Removal(tuple(removed), size, tuple(in_use))
 
 
 def _check(faults: Sequence[str]) -> None:

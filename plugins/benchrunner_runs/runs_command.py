@@ -6,7 +6,6 @@ What only other actions than the list need is imported by them: the list is shor
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,14 +15,14 @@ from typing import TYPE_CHECKING
 from benchrunner import RequestError, UnknownName, print_line, print_note, printable
 from benchrunner.results import command_line
 from benchrunner_runs.sizes import size_text
-from benchrunner_runs.summaries import RunSummary, chosen_runs, list_runs, recipe_text, short_ids, sorted_runs
+from benchrunner_runs.summaries import RunSummary, list_runs, recipe_text, short_ids, sorted_runs, with_words
 
 if TYPE_CHECKING:
     from benchrunner import Task
     from benchrunner_runs.details import RunDetails
     from benchrunner_runs.removal import Removal
 
-LISTING = ("task", "backbone", "status", "sort", "all")
+LISTING = ("only", "sort", "all")
 """Options of the list."""
 
 NEWEST = 20
@@ -66,13 +65,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     remove = add("rm", "remove whole runs, and kept studies", _remove)
     remove.add_argument(
         "ids",
-        nargs="*",
-        default=[],
+        nargs="+",
         metavar="RUN",
         help=f"{RUN}; or a kept study, with the runs that no other kept study shows",
-    )
-    remove.add_argument(
-        "--older", metavar="AGE", default=None, help="all runs that ended so long ago, such as 30d or 12h"
     )
     _add_dry_run(remove)
     remove.add_argument("--force", action="store_true", default=False, help="remove also runs that a kept study shows")
@@ -93,10 +88,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_listing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--task", nargs="+", metavar="TASK", help="only runs of these tasks or suites")
-    parser.add_argument("--backbone", nargs="+", metavar="B", help="only runs of these backbones")
     parser.add_argument(
-        "--status", nargs="+", metavar="S", help="only runs that are done, diverged, failed, running or unfinished"
+        "--only",
+        nargs="+",
+        metavar="WORD",
+        help="only runs with all these words in task, backbone, method or status (done, diverged, failed, running, "
+        "unfinished)",
     )
     parser.add_argument(
         "--sort",
@@ -129,16 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace, runs: Path) -> None:
     summaries, notes = list_runs(runs, arguments.plugins)
-    tasks = list[str]()
-    for name in _names("task", arguments.task):
-        tasks.append(arguments.plugins.tasks.find(name).name if name.endswith(".toml") else name)
-    chosen = chosen_runs(
-        summaries,
-        tasks=tasks,
-        backbones=_names("backbone", arguments.backbone),
-        statuses=_names("status", arguments.status),
-    )
-    chosen = sorted_runs(chosen, "date" if arguments.sort is None else arguments.sort)
+    chosen = sorted_runs(with_words(summaries, arguments.only or ()), arguments.sort or "date")
     if arguments.json:
         command_line.output.print_json({"folder": str(runs), "runs": chosen, "notes": notes})
         return
@@ -146,19 +134,9 @@ def _list(arguments: argparse.Namespace, runs: Path) -> None:
     ids = short_ids(run.id for run in summaries)
     _print_rows(_HEADER, [(ids[run.id], *_row(run, arguments.plugins.tasks)) for run in shown])
     if len(shown) < len(chosen):
-        notes.append(f"and {len(chosen) - len(shown):,} more: --all lists them; --task, --backbone and --status choose")
+        notes.append(f"and {len(chosen) - len(shown):,} more: --all lists them; --only WORD chooses")
     for note in (*notes, _sum(chosen, runs)):
         print_line(f"  {note}")
-
-
-def _names(option: str, words: Sequence[str] | None) -> list[str]:
-    """Split the words of an option at commas; an option without any name must not mean all runs."""
-    names = list[str]()
-    for word in words or ():
-        names += filter(None, word.split(","))
-    if words is not None and not names:
-        raise RequestError(f"--{option} names nothing: give a name, or leave the option out.")
-    return names
 
 
 _HEADER = ("run", "task", "backbone", "recipe", "dev score", "date (UTC)", "size")
@@ -180,7 +158,7 @@ def _row(run: RunSummary, tasks: Mapping[str, Task]) -> tuple[str, ...]:
         metrics = () if task is None else task.metrics
         scales = {metric.name: metric.scale for metric in metrics}
         score = f"{run.score * scales.get(run.metric, Metric.scale):.1f} {run.metric}"
-    size = size_text(run.sizes.total)
+    size = size_text(run.bytes)
     return (run.task, run.backbone or "-", recipe_text(run), score, _minute(run.date), size)
 
 
@@ -214,7 +192,7 @@ def _print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _sum(chosen: Sequence[RunSummary], runs: Path) -> str:
-    size = size_text(sum(run.sizes.total for run in chosen))
+    size = size_text(sum(run.bytes for run in chosen))
     return f"{len(chosen):,} run(s) in {runs}, {size}" if chosen else f"no runs in {runs}"
 
 
@@ -274,15 +252,14 @@ def _lines(details: RunDetails, studies: Sequence[str]) -> Iterator[tuple[str, s
         yield "numerics", _joined(record.numerics) or "-"
         for note in record.notes:
             yield "note", note
-    for predicted in details.predictions:
-        prediction, rows = predicted.prediction, f"{predicted.rows:,} rows (data {predicted.prediction.data[:16]})"
+    for prediction, scored in details.predictions:
         figures = dict[str, str]()
-        for name, score in predicted.record.scores.items():
+        for name, score in scored.scores.items():
             figures[name] = "absent" if score.value is None else f"{score.value:.4f}"
         scores = _joined(figures) or "no labels to score with"
-        flags = f" ({', '.join(map(comparison.coded, predicted.record.flags))})" if predicted.record.flags else ""
-        yield f"prediction of {prediction.place}", f"{scores}{flags}, {rows}"
-    yield "size", _joined({kind: size_text(size) for kind, size in details.sizes.of_kinds.items() if size})
+        flags = f" ({', '.join(map(comparison.coded, scored.flags))})" if scored.flags else ""
+        yield f"prediction of {prediction.place}", f"{scores}{flags}, data {prediction.data[:16]}"
+    yield "size", size_text(details.bytes)
     yield "selected by", ", ".join(studies) or "no kept study"
 
 
@@ -293,15 +270,7 @@ def _joined(values: Mapping[str, object]) -> str:
 def _remove(arguments: argparse.Namespace, runs: Path) -> None:
     from benchrunner_runs.removal import remove_runs
 
-    older = None
-    if arguments.older is not None:
-        age = re.fullmatch(r"(\d+)([dh])", arguments.older)
-        if age is None:
-            raise RequestError(f"--older takes days or hours, such as 30d or 12h, not '{arguments.older}'.")
-        older = int(age[1]) * (86_400.0 if age[2] == "d" else 3_600.0)
-    elif not arguments.ids:
-        raise RequestError("Name the runs or kept studies to remove, or give --older 30d.")
-    removal = remove_runs(runs, arguments.ids, older=older, force=arguments.force, dry_run=arguments.dry_run)
+    removal = remove_runs(runs, arguments.ids, force=arguments.force, dry_run=arguments.dry_run)
     _print_removal(removal, "run(s)", arguments)
 
 
@@ -320,11 +289,6 @@ def _print_removal(removal: Removal, what: str, arguments: argparse.Namespace) -
         print_line(f"  {name}")
     verb = "would be removed" if arguments.dry_run else "removed"
     print_line(f"{len(removal.removed):,} {what}, {size_text(removal.bytes)}, {verb}")
-    if removal.waiting:
-        print_line(
-            f"  {size_text(removal.waiting)} of checkpoints stay: 'compare --study NAME' goes on from them; "
-            "'runs rm NAME' removes the incomplete study, --keep none only its checkpoints and weights"
-        )
     if removal.in_use:
         print_note(f"left alone, because another process works on them: {', '.join(removal.in_use)}")
 

@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner import PluginError, RequestError, UnknownName, some_names
-from benchrunner_runs.sizes import Sizes, sizes_of
+from benchrunner_runs.sizes import size_of
 
 if TYPE_CHECKING:
     from benchrunner import Task
     from benchrunner.results import Plugins, Prediction, Record
-
-STATUSES = ("done", "diverged", "failed", "running", "unfinished")
-"""Values of `RunSummary.status`. A running fit holds its folder's lock; an unfinished one was stopped."""
 
 SORTS = ("date", "task", "backbone", "score", "size", "seconds", "id")
 """What runs can be sorted by."""
@@ -40,7 +37,7 @@ class RunSummary:
     """Recipe fields that differ from the defaults of `Recipe`."""
     seed: int
     status: str
-    """One of `STATUSES`."""
+    """That of the record; `running` for a fit that holds its folder's lock, `unfinished` for one that was stopped."""
     reason: str
     """Why the fit diverged or failed."""
     metric: str
@@ -52,14 +49,13 @@ class RunSummary:
     """When the fit ended, or was planned if it did not end: ISO 8601 in UTC."""
     seconds: float | None
     """Duration of the fit."""
-    sizes: Sizes
+    bytes: int
+    """Size of its files."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""
         absent = {name: None for name in ("reason", "metric", "split") if not getattr(self, name)}
-        values = {**vars(self), **absent, **self.sizes.as_json()}
-        del values["sizes"]
-        return values
+        return {**vars(self), **absent}
 
 
 def list_runs(runs: Path, plugins: Plugins) -> tuple[list[RunSummary], list[str]]:
@@ -118,7 +114,7 @@ def _summary(path: Path, tasks: Callable[[str], Task | None]) -> RunSummary:
         score=score,
         date=date.isoformat(timespec="seconds"),
         seconds=None if record is None else record.timings.get("seconds"),
-        sizes=sizes_of(path),
+        bytes=size_of(path),
     )
 
 
@@ -148,51 +144,14 @@ def _headline(
     return headline
 
 
-def chosen_runs(
-    runs: Iterable[RunSummary],
-    *,
-    tasks: Sequence[str] = (),
-    backbones: Sequence[str] = (),
-    statuses: Sequence[str] = (),
-) -> list[RunSummary]:
-    """Return the runs of some tasks, backbones and statuses; nothing given means all.
-
-    A task is named in full (suite/task), in short, or by its suite; a backbone in full or by the last part of its name.
-    """
-    runs = list(runs)
-    for status in statuses:
-        if status not in STATUSES:
-            raise UnknownName("status", status, STATUSES, where="of runs")
-    chosen_tasks = _named("task", tasks, [run.task for run in runs], _is_task)
-    chosen_backbones = _named("backbone", backbones, [run.backbone for run in runs], _is_backbone)
+def with_words(runs: Iterable[RunSummary], words: Sequence[str]) -> list[RunSummary]:
+    """Return the runs with all these words in their task, backbone, method or status."""
     chosen = []
     for run in runs:
-        is_chosen_task = not tasks or run.task in chosen_tasks
-        is_chosen_backbone = not backbones or run.backbone in chosen_backbones
-        if is_chosen_task and is_chosen_backbone and (not statuses or run.status in statuses):
+        texts = f"{run.task} {run.backbone} {run.method} {run.status}".lower()
+        if all(word.lower() in texts for word in words):
             chosen.append(run)
     return chosen
-
-
-def _named(kind: str, names: Iterable[str], known: Iterable[str], means: Callable[[str, str], bool]) -> set[str]:
-    """Return the known values that the names mean; raise an `UnknownName` for a name that means none."""
-    values, chosen = sorted(filter(None, set(known))), set[str]()
-    for name in names:
-        meant = {value for value in values if means(name, value)}
-        if not meant:
-            raise UnknownName(kind, name, values, where="among these runs")
-        chosen |= meant
-    return chosen
-
-
-def _is_task(name: str, task: str) -> bool:
-    whole = task.partition("@")[0]  # of a task in folds
-    suite, _, short = whole.partition("/")
-    return name in (task, whole, suite, short, task.partition("/")[2])
-
-
-def _is_backbone(name: str, backbone: str) -> bool:
-    return name in (backbone, backbone.rstrip("/").rpartition("/")[2])
 
 
 def short_ids(ids: Iterable[str]) -> dict[str, str]:
@@ -213,7 +172,7 @@ def sorted_runs(runs: Iterable[RunSummary], by: str) -> list[RunSummary]:
         return sorted(by_name, key=lambda run: str(getattr(run, by)), reverse=by == "date")
 
     def figure(run: RunSummary) -> float:
-        value = run.sizes.total if by == "size" else getattr(run, by)
+        value = getattr(run, "bytes" if by == "size" else by)
         return float("-inf") if value is None else value
 
     return sorted(by_name, key=figure, reverse=True)

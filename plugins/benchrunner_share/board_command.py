@@ -25,9 +25,6 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--title", default="", metavar="TEXT", help="title of the board (default: Board)")
     parser.add_argument(
-        "--url", default="", metavar="URL", help="where you will publish the site, for the links of its feed"
-    )
-    parser.add_argument(
         "--tasks",
         nargs="+",
         metavar="TASK",
@@ -67,7 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else []
     wishes = Wishes(
         title=arguments.title or "Board",
-        url=arguments.url,
         tasks=tuple(task.name for task in tasks),
         splits=options.splits(arguments),
         against=arguments.against,

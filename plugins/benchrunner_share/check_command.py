@@ -1,4 +1,4 @@
-"""Command `check`: report every fault of a submission or of a shared folder, whoever wrote it."""
+"""Command `check`: report every fault of a submission, of a shared folder or of a task file, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "file",
         type=Path,
         metavar="FILE",
-        help="an archive, a folder of its files, one of its files, or a folder that 'benchrunner share' wrote",
+        help="an archive, a folder of its files, one of its files, a folder that 'benchrunner share' wrote, or a task "
+        "file, of which the data is judged",
     )
     command_line.options.add_data(parser)
     command_line.options.add_json(parser)
@@ -36,8 +37,27 @@ def run(arguments: argparse.Namespace) -> int:
     """Print every fault, or what differs in a shared folder; exit code 1 if there is anything."""
     from benchrunner_share.documents.contents import STUDY
 
+    if arguments.file.suffix == ".toml":
+        return _check_task(arguments)
     is_shared = os.path.lexists(arguments.file / STUDY)  # a damaged or linked file is a fault that is told
     return _check_shared(arguments) if is_shared else _check_submission(arguments)
+
+
+def _check_task(arguments: argparse.Namespace) -> int:
+    """Print why the data of a task file cannot be used, or what makes scores doubtful."""
+    from benchrunner_tasks import data_checks
+
+    options, output = command_line.options, command_line.output
+    arguments.runs = None
+    task = arguments.plugins.tasks.find(str(arguments.file))
+    splits = data_checks.data_status([task], options.workspace(arguments))
+    faults = [fault for status in splits for fault in status.faults]
+    if arguments.json:
+        output.print_json(splits)
+    else:
+        for fault in faults or ["the data can be used, and nothing makes scores doubtful"]:
+            print_line(f"{arguments.file}: {fault.rstrip('.')}.")
+    return output.FAILED if faults else output.DONE
 
 
 def _check_submission(arguments: argparse.Namespace) -> int:

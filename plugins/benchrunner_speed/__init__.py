@@ -1,4 +1,4 @@
-"""Cost for benchrunner: speed, memory, parameters and FLOPs of encoders, measured in turns and with intervals."""
+"""Cost for benchrunner: speed, memory and parameters of encoders, measured in turns and with intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_commands(cli: Commands) -> None:
-    about = "measure speed, memory, parameters and FLOPs of backbones here"
+    about = "measure speed, memory and parameters of backbones here"
     cli.add_parser("speed", group="compare", help=about, module="benchrunner_speed.speed_command")
 
 

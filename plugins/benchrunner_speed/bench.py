@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 import torch
@@ -15,9 +15,6 @@ from torch import nn
 from benchrunner import Recipe
 from benchrunner.engine import Dropout, Encoder, Features, FlatBatch, collate, flat_batch, flushed_denormals, optimizer
 from benchrunner_speed.peak_memory import peak_bytes
-
-if TYPE_CHECKING:
-    from benchrunner_speed.operations import Operations
 
 TEXT = (
     "the a of and to in that it was he for on are with as his they at be this from had not by word but what some we "
@@ -38,10 +35,7 @@ class Facts:
     """What an encoder is, whatever the machine."""
 
     parameters: int
-    matrix_weights: int
-    """Weights in matrices, without those of embeddings, as `Record.work` counts them."""
     max_length: int
-    operations: Operations
 
 
 @final
@@ -57,22 +51,9 @@ class Bench:
         self._steps = 0
         self._batch = lru_cache(maxsize=64)(self._collated)
 
-    def longest(self) -> int:
-        """Return the tokens of the longest sequence that the encoder reads."""
-        return self._encoder.max_length
-
     def facts(self) -> Facts:
-        """Count parameters and operations."""
-        from benchrunner_speed.operations import count_operations  # loads what would count as memory of a prediction
-
-        weights = list(self._encoder.parameters())
-        tables = {layer.weight for layer in self._encoder.modules() if isinstance(layer, nn.Embedding)}
-        matrices = sum(weight.numel() for weight in weights if weight.ndim > 1 and weight not in tables)
-        self._encoder.eval()
-        longest = self._encoder.max_length
-        operations = count_operations(lambda length: self._encoder(self._batch(1, length)), longest)
-        parameters = sum(weight.numel() for weight in weights)
-        return Facts(parameters, matrices, longest, operations)
+        """Count parameters, and say how much the encoder reads."""
+        return Facts(sum(weight.numel() for weight in self._encoder.parameters()), self._encoder.max_length)
 
     def predict(self, sequences: int, length: int, passes: int) -> float:
         """Return the seconds of one forward pass: the mean of some passes."""

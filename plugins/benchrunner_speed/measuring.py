@@ -105,12 +105,12 @@ def measure(
 
 
 def _footprint(name: str, load: Load, place: Place, settings: SpeedSettings) -> Footprint:
-    """Measure the memory of an encoder in new processes, then count its parameters and operations."""
+    """Count the parameters of an encoder, and measure its memory in new processes."""
     with started(name, load, place) as worker:
-        shape = _memory_shape(worker.ask("longest"), settings)
+        facts: Facts = worker.ask("facts")
+        shape = _memory_shape(facts.max_length, settings)
         worker.ask("predict", *shape, 1)
         predicting: int = worker.ask("peak")
-        facts: Facts = worker.ask("facts")
     if not settings.training:
         return Footprint(name, facts, predicting, None)
     with started(name, load, place) as worker:

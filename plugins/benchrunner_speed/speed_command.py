@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_json(measured: Measurement) -> dict[str, Any]:
-    """Return everything that was measured, with the seconds of every round, in seconds, bytes and operations."""
+    """Return everything that was measured, with the seconds of every round in seconds and bytes."""
     timings = []
     for timing in measured.timings:
         timings.append({**vars(timing), "latency": timing.latency, "tokens_per_second": timing.rate})
@@ -96,12 +96,9 @@ def _table(rows: Iterable[tuple[str, ...]]) -> comparison.Layout:
 
 def _needs(measured: Measurement) -> Iterator[tuple[str, ...]]:
     shape = f"{measured.settings.train_batch} x {measured.settings.train_length}"
-    yield "backbone", "parameters", "FLOPs/token", f"peak B, {shape}", f"peak B, training {shape}"
+    yield "backbone", "parameters", f"peak B, {shape}", f"peak B, training {shape}"
     for footprint in measured.footprints:
-        facts = footprint.facts
-        length = min(measured.settings.train_length, facts.max_length)
-        operations = facts.operations.forward(1, length) / length
-        sizes = (facts.parameters, operations, footprint.prediction_bytes, footprint.training_bytes)
+        sizes = (footprint.facts.parameters, footprint.prediction_bytes, footprint.training_bytes)
         yield footprint.system, *("-" if size is None else comparison.prefixed(size) for size in sizes)
 
 

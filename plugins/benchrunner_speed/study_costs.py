@@ -6,7 +6,7 @@ import dataclasses
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, final
+from typing import final
 
 from benchrunner import Workspace, print_note
 from benchrunner.results import Computing, Fit, Record, comparison
@@ -50,7 +50,7 @@ def costs_of_study(
     for system, of_system in fits.items():
         name = backbones.get(system, "")
         costs += _of_encoder(system, name, measured)
-        costs += _of_fits(SystemFits(system, of_system, records), name, measured)
+        costs.append(_of_fits(SystemFits(system, of_system, records), measured))
         costs += _memory(system, name, measured)
     return costs
 
@@ -135,48 +135,14 @@ class SystemFits:
         return "; ".join(parts)
 
 
-def _of_fits(fits: SystemFits, name: str, measured: Measurement | None) -> Iterator[comparison.Cost]:
-    """Yield the seconds and the operations of a system's fits: means, with the range of the fits."""
+def _of_fits(fits: SystemFits, measured: Measurement | None) -> comparison.Cost:
+    """Return the seconds of a system's fits: their mean, with the range of the fits."""
     seconds = fits.seconds
     if not seconds:
-        yield comparison.Cost(fits.system, "training time", "s/fit", None, note=f"{fits.system}: no fit finished")
-        return
+        return comparison.Cost(fits.system, "training time", "s/fit", None, note=f"{fits.system}: no fit finished")
     about = "seconds of training in the records of the fits, their mean and range"
     differences = fits.differences(None if measured is None else measured.machine)
     if differences:
         about = f"{about}; {fits.system}: not computed alike, so do not compare its seconds ({differences})"
-    yield _mean(fits.system, "training time", "s/fit", seconds, about)
-    if measured is None or not name:
-        return
-    footprint = _footprint(name, measured)
-    operations = []
-    for record in fits.done:
-        counted = operations_of(record.work, footprint)
-        if counted is not None:
-            operations.append(counted)
-    if operations:
-        about = "of all matrix products over real tokens, forward and backward; see docs/cost.md"
-        yield _mean(fits.system, "training work", "FLOPs/fit", operations, about)
-    else:
-        reason = f"{fits.system}: its fits have not counted what training through the encoder needs"
-        yield comparison.Cost(fits.system, "training work", "FLOPs/fit", None, note=reason)
-
-
-def _mean(system: str, quantity: str, unit: str, values: Sequence[float], note: str) -> comparison.Cost:
-    mean = statistics.fmean(values)
-    if len(set(values)) == 1:
-        return comparison.Cost(system, quantity, unit, mean, note=note)
-    return comparison.Cost(system, quantity, unit, mean, min(values), max(values), note)
-
-
-def operations_of(work: Mapping[str, Any], footprint: Footprint) -> float | None:
-    """Count the operations of a training by its record; None if the record does not say, or no encoder was trained.
-
-    A method that reads the encoder's states once, such as a probe, trains fewer weights than the encoder has.
-    """
-    if not {"train_tokens", "train_pairs", "trained_weights", "frozen_weights"} <= work.keys():
-        return None
-    trained, frozen = work["trained_weights"], work["frozen_weights"]
-    if trained + frozen < footprint.facts.matrix_weights:
-        return None
-    return footprint.facts.operations.of_fit(work["train_tokens"], work["train_pairs"], trained, frozen)
+    low, high = (min(seconds), max(seconds)) if len(set(seconds)) > 1 else (None, None)
+    return comparison.Cost(fits.system, "training time", "s/fit", statistics.fmean(seconds), low, high, about)

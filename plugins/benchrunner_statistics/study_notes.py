@@ -28,7 +28,7 @@ def study_notes(
 
 
 def _looks(result: Result) -> Iterator[str]:
-    """Yield that restarts were added until clear, where that is not reached, and what may spoil the level."""
+    """Yield that restarts were added until clear, and where that is not reached."""
     yield f"{result.cells[-1].cell.fitting.looks_note}; a clear difference is that of the look that showed it"
     unclear = dict[str, list[pairs.Pair]]()
     for pairing, test in result.statistics.tests.items():
@@ -40,11 +40,6 @@ def _looks(result: Result) -> Iterator[str]:
     waiting = planning.unclear_cells(result)
     if waiting:
         yield f"with a larger budget, or none, the same command adds restarts to {', '.join(waiting)}"
-    if result.study.begun_after:
-        yield (
-            f"fits of this study were run before, for {', '.join(result.study.begun_after)}, without these looks: if "
-            "what they showed made you add restarts, false marks are more frequent than 5 %"
-        )
 
 
 def _budgets(result: Result) -> Iterator[str]:

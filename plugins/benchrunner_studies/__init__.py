@@ -29,11 +29,11 @@ def read_study(
 
 
 @hookimpl
-def plan_study(study: Study, runner: Runner, jobs: int | None, as_json: bool) -> None:
+def plan_study(study: Study, runner: Runner, as_json: bool) -> None:
     from benchrunner_studies.dry_run import dry_run_study
     from benchrunner_studies.dry_run_table import print_plan
 
-    print_plan(dry_run_study(study, runner, jobs=jobs), is_json=as_json)
+    print_plan(dry_run_study(study, runner), is_json=as_json)
 
 
 @hookimpl

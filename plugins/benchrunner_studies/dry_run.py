@@ -10,8 +10,8 @@ from typing import final
 
 from benchrunner import CheckpointError, CommandEstimate, DataError, Recipe
 from benchrunner.engine import Method, first_line
-from benchrunner.results import Fit, Local, Runner, Study, cells, planning
-from benchrunner_studies.finished_costs import FitCost, expected_cost, finished_costs
+from benchrunner.results import Fit, Runner, Study, cells, planning
+from benchrunner_studies.finished_costs import expected_seconds, finished_costs
 from benchrunner_studies.system_commands import PROGRAM, estimates
 
 FIRST_STAGE = "(first task)"
@@ -51,7 +51,7 @@ class PlannedFit:
     is_finished: bool = False
     """Whether the fit is finished, so that it is read and not run."""
     seconds: float | None = None
-    """Time that the fit took; None if it is not finished, or diverged."""
+    """Time that the fit will take; None if no fit like it is finished."""
 
 
 @final
@@ -65,14 +65,10 @@ class PlannedFits:
     fits: tuple[PlannedFit, ...]
     problem: str = ""
     """Why it is not known which fits are finished, for example because the backbone is not built."""
-    measured: FitCost | None = None
-    """What earlier fits of the backbone cost, also fits of other studies and tasks; None if there are none."""
     added: int = 0
     """Number of restarts that may be added until comparisons are clear."""
     is_searched: bool = False
     """Whether fits may be left out, because their shorter trainings were no better than others."""
-    part: int = 0
-    """Number of the part of the comparison. A part begins when all fits of the part before are finished."""
 
     @property
     def finished(self) -> int:
@@ -89,44 +85,6 @@ class PlannedFits:
         """Training rows that the unfinished fits read, each row once in every epoch."""
         return sum(fit.rows for fit in self.fits if not fit.is_finished)
 
-    def seconds_of(self, fit: PlannedFit) -> float | None:
-        """Estimate the seconds of a fit; 0 if it is finished, None if nothing was measured.
-
-        The estimate comes from the finished fits of this line; if there are none, from earlier fits of the backbone.
-        """
-        if fit.is_finished or not fit.rows:
-            return 0.0
-        if self._timed:
-            rows = sum(known.rows for known in self._timed)
-            return sum(known.seconds or 0.0 for known in self._timed) / rows * fit.rows
-        return None if self.measured is None else self.measured.seconds(fit.rows)
-
-    @property
-    def _timed(self) -> list[PlannedFit]:
-        """The finished fits of which is known how long they took for their rows."""
-        return [fit for fit in self.fits if fit.seconds is not None and fit.rows]
-
-    @property
-    def seconds(self) -> float | None:
-        """Time that the fits that are not finished need, one after another; None if nothing was measured."""
-        total = 0.0
-        for fit in self.fits:
-            seconds = self.seconds_of(fit)
-            if seconds is None:
-                return None
-            total += seconds
-        return total
-
-    @property
-    def basis(self) -> str:
-        """What the estimate rests on; empty if there is none or nothing is left to run."""
-        if self.seconds is None or not self.to_run:
-            return ""
-        count = len(self._timed)
-        if count:
-            return f"{count} finished fit{'s' * (count > 1)} of the line"
-        return "" if self.measured is None else self.measured.basis
-
 
 @final
 @dataclass(frozen=True)
@@ -140,13 +98,6 @@ class DryRun:
     lines: tuple[PlannedFits, ...]
     problems: Mapping[str, str] = field(default_factory=dict)
     """Column or system -> why it cannot be computed."""
-    jobs: int = 1
-    """Number of fits that run at the same time."""
-
-    @property
-    def flops(self) -> float:
-        """Floating-point operations that the commands of the plan still have to compute, where they estimate them."""
-        return sum(command.estimate.flops or 0.0 for command in self.commands)
 
     @property
     def fits(self) -> tuple[PlannedFit, ...]:
@@ -159,53 +110,22 @@ class DryRun:
         return sum(not fit.is_finished for fit in self.fits)
 
     @property
-    def seconds(self) -> tuple[float, int]:
-        """Seconds of the different fits that are left, one after another; number of fits without an estimate."""
-        seconds = {}
-        for line in self.lines:
-            for fit in line.fits:
-                seconds[fit] = line.seconds_of(fit)
-        known = [value for value in seconds.values() if value is not None]
-        return sum(known), len(seconds) - len(known)
-
-    @property
-    def has_estimate(self) -> bool:
-        """Whether the time of some fit that is left is known; true if no fit is left."""
-        return not self.to_run or self.seconds[1] < self.to_run
-
-    @property
-    def wall_seconds(self) -> float:
-        """Seconds until the fits with an estimate are finished, if a fit beside others takes as long as alone."""
-        parts = dict[int, list[float]]()
-        seen = set()
-        for line in self.lines:
-            for fit in line.fits:
-                if fit not in seen:
-                    seen.add(fit)
-                    parts.setdefault(line.part, []).append(line.seconds_of(fit) or 0.0)
-        return sum(_wall_seconds(part, self.jobs) for part in parts.values())
+    def known_seconds(self) -> list[float]:
+        """The seconds of each different fit that is left and of which they are known."""
+        return [fit.seconds for fit in self.fits if not fit.is_finished and fit.seconds is not None]
 
 
-def _wall_seconds(seconds: Iterable[float], jobs: int) -> float:
-    """Give each fit in turn to the worker that is free first; return when the last worker is finished."""
-    workers = [0.0] * jobs
-    for duration in seconds:
-        heapq.heapreplace(workers, workers[0] + duration)
-    return max(workers)
-
-
-def dry_run_study(study: Study, runner: Runner, *, jobs: int | None = None, program: Sequence[str] = PROGRAM) -> DryRun:
+def dry_run_study(study: Study, runner: Runner, *, program: Sequence[str] = PROGRAM) -> DryRun:
     """Plan a study. A column whose data is missing is listed in `problems`, and no error is raised.
 
-    `jobs` is the number of fits that would run at the same time; None is the number that `run_study` would choose, or
-    1 if the study has first tasks or builds backbones. `program` estimates the commands that build backbones.
+    `program` estimates the commands that build backbones.
     """
     plan = _Plan(study, runner)
     commands = []
     for words, estimate in estimates(study, runner, program=program).items():
         commands.append(PlannedCommand(words, study.commands[words], estimate))
-    lines = (*plan.lines(study.stages, part=0), *plan.lines(study.cells, part=1))
-    return DryRun(study.title, study.about, tuple(commands), lines, plan.problems, jobs or plan.jobs())
+    lines = (*plan.lines(study.stages), *plan.lines(study.cells))
+    return DryRun(study.title, study.about, tuple(commands), lines, plan.problems)
 
 
 @final
@@ -221,8 +141,8 @@ class _Plan:
         self._costs = list(finished_costs(runner.workspace.runs))
         self.problems = dict[str, str]()
 
-    def lines(self, asked: Iterable[cells.Cell], part: int) -> Iterator[PlannedFits]:
-        """Yield a line for all cells with the same fits; `part` is the number of the part of the comparison."""
+    def lines(self, asked: Iterable[cells.Cell]) -> Iterator[PlannedFits]:
+        """Yield a line for all cells with the same fits."""
         groups = dict[tuple[PlannedFit, ...], list[cells.Cell]]()
         for cell in asked:
             try:
@@ -251,7 +171,6 @@ class _Plan:
                 fits,
                 added=added,
                 is_searched=fitting.search is not None,
-                part=part,
             )
             yield self._compared(line, group[0])
 
@@ -310,22 +229,20 @@ class _Plan:
             cell = planning.planned(cell, runner)
         except CheckpointError as error:  # for example, the checkpoint was never downloaded
             return replace(line, problem=first_line(error))
-        fits = list(cell.fits)
-        going_on = planning.linked([cell])
-        compared = []
-        for plan, fit in zip(line.fits, fits, strict=False):
-            record = runner.folder(fit).finished_record()  # a failed fit runs again
-            if record is not None:
-                seconds = record.timings.get("seconds") if record.status == "done" else None
-                plan = replace(plan, is_finished=True, seconds=seconds)
-            elif plan.goes_on and self._has_left_no_state(going_on[going_on[fit.id].shorter]):
-                plan = replace(plan, rows=self._rows_read(cell, plan.recipe), goes_on=False)
-            compared.append(plan)
-        device = runner.resolved.device.partition(":")[0]
-        wanted = FitCost(fits[0].task, (fits[0].revision, fits[0].method, device, fits[0].recipe.precision))
         if cell.fitting.most_points:
-            compared, line = list(line.fits), replace(line, problem=UNKNOWN_POINTS)
-        return replace(line, fits=tuple(compared), measured=expected_cost(self._costs, wanted))
+            return replace(line, problem=UNKNOWN_POINTS)
+        going_on = planning.linked([cell])
+        device = runner.resolved.device.partition(":")[0]
+        compared = []
+        for plan, fit in zip(line.fits, cell.fits, strict=True):
+            if runner.folder(fit).finished_record() is not None:  # a failed fit runs again
+                compared.append(replace(plan, is_finished=True))
+                continue
+            if plan.goes_on and self._has_left_no_state(going_on[going_on[fit.id].shorter]):
+                plan = replace(plan, rows=self._rows_read(cell, plan.recipe), goes_on=False)
+            kind = (fit.revision, fit.method, device, fit.recipe.precision)
+            compared.append(replace(plan, seconds=expected_seconds(self._costs, fit.task, kind, plan.rows)))
+        return replace(line, fits=tuple(compared))
 
     def _has_left_no_state(self, fit: Fit) -> bool:
         """Whether a fit is finished and its state is gone, because a longer fit has gone on from it."""
@@ -335,14 +252,3 @@ class _Plan:
     def _is_unbuilt(self, backbone: str) -> bool:
         _, reference = self._runner.plugins.backbone_search.split(backbone)
         return backbone in self._built and not Path(reference).exists()
-
-    def jobs(self) -> int:
-        """Return how many fits would run at the same time."""
-        if self._study.stages or self._study.commands or self.problems:
-            return 1
-        try:
-            fits = cells.different_fits(planning.planned(cell, self._runner) for cell in self._study.cells)
-        except CheckpointError:  # the lines of the plan name the checkpoint
-            return 1
-        shares = Local().shares(fits, self._runner.fit_runner)
-        return 1 if shares is None else shares.jobs

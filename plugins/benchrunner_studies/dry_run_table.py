@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchrunner.results import cells, command_line, comparison
 from benchrunner_studies.dry_run import DryRun
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 def _command_table(plan: DryRun) -> comparison.Layout:
@@ -25,28 +22,15 @@ def _command_table(plan: DryRun) -> comparison.Layout:
     return comparison.Layout(headers, (False, False, True, True), tuple(lines), "commands, in this order")
 
 
-def _fit_table(plan: DryRun) -> Table:
+def _fit_table(plan: DryRun) -> comparison.Layout:
     """Lay out the fits as rows: which systems and columns need them, and how many are finished."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title="fits", title_justify="left")
-    for name in ("system", "column", "task", "method"):
-        table.add_column(name)
-    for name in ("fits", "to run", "rows x epochs left", "time"):
-        table.add_column(name, justify="right")
+    lines = []
     for line in plan.lines:
-        table.add_row(
-            escape(", ".join(line.systems)),
-            escape(", ".join(line.columns)),
-            escape(line.fits[0].task),
-            escape(line.fits[0].method),
-            str(len(line.fits)),
-            "?" if line.problem else str(line.to_run),
-            f"{line.rows:,}",
-            _duration(line.seconds),
-        )
-    return table
+        names = (", ".join(line.systems), ", ".join(line.columns), line.fits[0].task, line.fits[0].method)
+        to_run = "?" if line.problem else str(line.to_run)
+        lines.append(comparison.Line((*names, str(len(line.fits)), to_run, f"{line.rows:,}")))
+    headers = ("system", "column", "task", "method", "fits", "to run", "rows x epochs left")
+    return comparison.Layout(headers, (False,) * 4 + (True,) * 3, tuple(lines), "fits")
 
 
 def _duration(seconds: float | None) -> str:
@@ -71,8 +55,6 @@ def notes(plan: DryRun) -> Iterator[str]:
             reasons.setdefault(line.problem, []).extend(line.systems)
     for problem, systems in reasons.items():
         yield f"{', '.join(dict.fromkeys(systems))}: {problem}"
-    if plan.commands:
-        yield f"in all: {len(plan.commands)} command(s), with {plan.flops:.2g} FLOPs left where they are counted"
     rows = sum(fit.rows for fit in plan.fits if not fit.is_finished)
     yield (
         f"in all: {len(plan.fits)} different fit(s), of which {len(plan.fits) - plan.to_run} are known to be finished; "
@@ -86,21 +68,14 @@ def notes(plan: DryRun) -> Iterator[str]:
     if most > len(plan.fits):
         yield f"restarts are added until clear: {len(plan.fits)} fits at least, {most} at most"
     yield from _estimate(plan)
-    if plan.commands:
-        yield (
-            "FLOPs are the matrix products that the models need, forward and backward, if every sequence is full; the "
-            "time of a command is what its own log measured before it stopped"
-        )
     yield "rows x epochs are training rows over the grid points and restarts that are not finished"
     yield "nothing was run, and no hub was asked"
 
 
 def _lengths(plan: DryRun) -> Iterator[str]:
-    """Yield how trainings of several lengths are made, and that some may be left out."""
-    goes_on = sum(fit.goes_on for fit in plan.fits)
-    if goes_on:
-        yield f"{goes_on} of the fits go on from the training of a shorter one, and read only the rows that are left"
-    elif len({fit.recipe.epochs for line in plan.lines for fit in line.fits if len(line.fits) > 1}) > 1:
+    """Yield that trainings of several lengths could be one, and that some may be left out."""
+    goes_on = any(fit.goes_on for fit in plan.fits)
+    if not goes_on and len({fit.recipe.epochs for line in plan.lines for fit in line.fits if len(line.fits) > 1}) > 1:
         yield (
             "each number of epochs is a training of its own; one training would give all of them with --set "
             "schedule=constant, inverse-sqrt or trapezoid and warmup as a number of steps"
@@ -110,25 +85,16 @@ def _lengths(plan: DryRun) -> Iterator[str]:
 
 
 def _estimate(plan: DryRun) -> Iterator[str]:
-    """Yield how long the fits will take, and which measurements say so."""
-    if not plan.to_run:
-        return
-    seconds, unknown = plan.seconds
-    if not plan.has_estimate:
+    """Yield how long the fits will take, by finished fits like them."""
+    known = plan.known_seconds
+    if known:
+        missing = f"; no estimate for {plan.to_run - len(known)} of them" if len(known) < plan.to_run else ""
+        yield (
+            f"time: about {_duration(sum(known))} if the fits run one after another, by finished fits of these "
+            f"backbones on such a device, without predictions{missing}"
+        )
+    elif plan.to_run:
         yield "time: no estimate, because no fit of these backbones with these methods is finished on such a device"
-        return
-    missing = f"; no estimate for {unknown} of the fits, of whose backbones no fit is finished" if unknown else ""
-    alone = f"{_duration(seconds)} if the fits run one after another"
-    if plan.jobs > 1:
-        at_once = f"{_duration(plan.wall_seconds)} with {plan.jobs} fits at once, if each takes as long as alone"
-        alone = f"{at_once} ({alone})"
-    yield f"time: about {alone}, without predictions{missing}"
-    bases: dict[str, list[str]] = {}
-    for line in plan.lines:
-        if line.basis:
-            bases.setdefault(line.basis, []).append(f"{', '.join(line.systems)} on {', '.join(line.columns)}")
-    for basis, lines in bases.items():
-        yield f"the time of {'; '.join(lines)} rests on {basis}"
 
 
 def as_json(plan: DryRun) -> dict[str, Any]:
@@ -148,19 +114,14 @@ def as_json(plan: DryRun) -> dict[str, Any]:
                 "rows": line.rows,
                 "to_run": line.to_run,
                 "added_at_most": line.added,
-                "seconds": line.seconds,
-                "basis": line.basis or None,
                 "problem": line.problem or None,
             }
             for line in plan.lines
         ],
         "problems": plan.problems,
-        "flops": plan.flops,
         "to_run": plan.to_run,
-        "jobs": plan.jobs,
-        "seconds": plan.seconds[0] if plan.has_estimate else None,
-        "wall_seconds": plan.wall_seconds if plan.has_estimate else None,
-        "without_estimate": plan.seconds[1],
+        "seconds": sum(plan.known_seconds) if plan.known_seconds or not plan.to_run else None,
+        "without_estimate": plan.to_run - len(plan.known_seconds),
         "notes": list(notes(plan)),
     }
 

@@ -1,10 +1,10 @@
-"""What finished fits cost, and what fits like them are expected to cost."""
+"""What finished fits cost, and how long fits like them are expected to take."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -15,21 +15,15 @@ from benchrunner.engine import seals
 @final
 @dataclass(frozen=True)
 class FitCost:
-    """What a fit of a task cost, or is expected to cost."""
+    """What a finished fit cost."""
 
     task: str
     kind: tuple[str, str, str, str]
     """Revision of the backbone, method, kind of the device such as `cpu`, and precision."""
-    row_seconds: float = 0.0
+    row_seconds: float
     """Seconds of training for one row, once."""
-    fixed_seconds: float = 0.0
+    fixed_seconds: float
     """Seconds of everything else: loading, encoding, saving."""
-    basis: str = ""
-    """The finished fits on which an expected cost rests, in a few words."""
-
-    def seconds(self, rows: int) -> float:
-        """Return the seconds of a fit that reads this number of rows, each once in every epoch."""
-        return self.fixed_seconds + rows * self.row_seconds
 
 
 def finished_costs(runs: Path) -> Iterator[FitCost]:
@@ -55,22 +49,13 @@ def finished_costs(runs: Path) -> Iterator[FitCost]:
             continue
 
 
-def expected_cost(costs: Sequence[FitCost], wanted: FitCost) -> FitCost | None:
-    """Return what a fit like `wanted` is expected to cost, by the finished fits that are like it; None without any.
+def expected_seconds(costs: Sequence[FitCost], task: str, kind: tuple[str, str, str, str], rows: int) -> float | None:
+    """Return the seconds that a fit is expected to take, by the finished fits of its kind; None without any.
 
-    Fits of the same task are taken; if there are none, those of other tasks, whose rows may be longer or shorter. The
-    seconds in `wanted` are not read.
+    Fits of the same task are taken; if there are none, those of other tasks, whose rows may be longer or shorter.
+    `rows` are those that the fit reads, each once in every epoch.
     """
-    same = [cost for cost in costs if cost.kind == wanted.kind]
-    own = [cost for cost in same if cost.task == wanted.task]
-    evidence = own or same
-    if not evidence:
-        return None
-    where = "the task" if own else f"{', '.join(sorted({cost.task for cost in same}))}: rough"
-    fits = f"{len(evidence)} finished fit{'s' * (len(evidence) > 1)}"
-    return replace(
-        wanted,
-        row_seconds=statistics.median(cost.row_seconds for cost in evidence),
-        fixed_seconds=statistics.median(cost.fixed_seconds for cost in evidence),
-        basis=f"{fits} of the backbone on {where}",
-    )
+    same = [cost for cost in costs if cost.kind == kind]
+    evidence = [cost for cost in same if cost.task == task] or same
+    seconds = [cost.fixed_seconds + rows * cost.row_seconds for cost in evidence]
+    return statistics.median(seconds) if seconds else None

@@ -23,14 +23,6 @@ SEPARATORS = {"text": "", "list": ",", "words": " "}
 HERE = "here"
 """Name that stands for the folder of the study file."""
 
-_MOST_DIGITS = 18
-"""Largest number of digits of a number that is calculated: more than steps, rows or sizes have."""
-_MOST_CHARACTERS = 1_000_000
-"""Largest length of a text with all its parameters."""
-_MOST_FILLINGS = 1000
-"""Largest number of parameters in a template, those of the templates in it included: forty templates that each contain
-the one before twice would be 2^40 texts."""
-
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _FILLING = re.compile(rf"({Parameter.PATTERN})(\.file|(?:[*/][1-9][0-9]*)*)")
 
@@ -56,8 +48,6 @@ class Values:
     """Parameter -> what joins its words in the middle of a text."""
     templates: Mapping[str, str] = field(default_factory=dict)
     """Template -> its text. A template may contain the templates before it, and names that are given a value later."""
-    fillings: Mapping[str, int] = field(default_factory=dict)
-    """Template -> how many parameters are filled in for its text, those of the templates in it included."""
     unset: Mapping[str, str] = field(default_factory=dict)
     """Parameter without a value -> the parameter that the user must set; a text that contains it raises `MissingValue`.
     """
@@ -70,18 +60,9 @@ class Values:
         """Return the values with one more parameter that has no value, because the parameter `cause` has none."""
         return replace(self, unset={**self.unset, name: cause})
 
-    def with_template(self, name: str, text: str, place: str) -> Values:
-        """Return the values with one more template; raise a `RequestError` if it contains too many parameters."""
-        fillings = sum(1 + self.fillings.get(hole, 0) for hole in _HOLE.findall(text))
-        if fillings > _MOST_FILLINGS:
-            raise RequestError(
-                f"{place}: has more than {_MOST_FILLINGS:,} parameters, those of the templates in it included."
-            )
-        return replace(
-            self,
-            templates={**self.templates, name: text},
-            fillings={**self.fillings, name: fillings},
-        )
+    def with_template(self, name: str, text: str) -> Values:
+        """Return the values with one more template."""
+        return replace(self, templates={**self.templates, name: text})
 
     def with_value(self, name: str, value: str, separator: str = "") -> Values:
         """Return the values with one more parameter; raise a `ValueError` if the value cannot be split into words."""
@@ -113,10 +94,6 @@ class Values:
         for hole in _HOLE.finditer(template):
             text += template[end : hole.start()] + self._filling(hole[1], place)
             end = hole.end()
-            if len(text) > _MOST_CHARACTERS:
-                raise RequestError(
-                    f"{place}: the text has more than {_MOST_CHARACTERS:,} characters with its parameters."
-                )
         return text + template[end:]
 
     def split(self, template: str, place: str) -> tuple[str, ...]:
@@ -170,17 +147,11 @@ def _file_name(name: str, value: str, place: str) -> str:
 
 def _calculated(name: str, value: str, operations: str, place: str) -> str:
     """Multiply and divide a whole number, from left to right, and round down."""
-    if not re.fullmatch(r"[0-9]+", value):
+    if not re.fullmatch(r"[0-9]{1,18}", value):
         raise RequestError(f"{place}: {{{name}{operations}}} needs a whole number, and {name} is '{value}'.")
-    steps = re.findall(r"([*/])([0-9]+)", operations)
-    for number in (value, *(factor for _, factor in steps)):
-        if len(number) > _MOST_DIGITS:
-            raise RequestError(f"{place}: {{{name}...}} calculates with numbers of at most {_MOST_DIGITS} digits.")
     result = int(value)
-    for sign, factor in steps:
+    for sign, factor in re.findall(r"([*/])([0-9]+)", operations):
         result = result * int(factor) if sign == "*" else result // int(factor)
-        if result >= 10**_MOST_DIGITS:
-            raise RequestError(f"{place}: {{{name}...}} is a number of more than {_MOST_DIGITS} digits.")
     return str(result)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
@@ -27,9 +26,6 @@ from benchrunner_studies.tables import (
 )
 
 T = TypeVar("T")
-
-MOST_SYSTEMS = 10_000
-"""Largest number of systems in a study file: more is a slip of the hand, and would fill the memory."""
 
 
 @final
@@ -71,7 +67,7 @@ def read_study_file(
     for own, text in file.templates.items():
         place = f"{path}: templates.{own}"
         _check_new_name(own, values, place)
-        values = values.with_template(own, text, place)
+        values = values.with_template(own, text)
     try:
         recipe = _filled(file.recipe, values, f"{path}: recipe")
         named = _every_system(file, values, path)
@@ -153,8 +149,6 @@ def _every_system(file: FileTable, values: Values, path: Path) -> list[_NamedSys
     named = list[_NamedSystem]()
     for place, table in places(path, "system", file.systems):
         named += _named_systems(place, table, values)
-        if len(named) > MOST_SYSTEMS:
-            raise RequestError(f"{place}: name: a study file has at most {MOST_SYSTEMS:,} systems.")
     check_names(path, "system", [system.name for system in named])
     check_arms(path, {system.name: system.arm for system in named}, {system.series for system in named})
     return named
@@ -216,10 +210,6 @@ def _combinations(table: SystemTable, values: Values, place: str) -> Iterator[Va
         choices.append([text.strip() for text in texts if text.strip()])
         if not choices[-1]:
             raise RequestError(f"{where}: nothing to choose from.")
-    systems = math.prod(map(len, choices))
-    if systems > MOST_SYSTEMS:
-        made = f"this makes {systems:,} systems; a study has at most {MOST_SYSTEMS:,}."
-        raise RequestError(f"{place}: each: {made}")
     for chosen in itertools.product(*choices):
         system_values = values
         for name, value in zip(table.each, chosen, strict=True):

@@ -1,6 +1,7 @@
 """The public names of `benchrunner_tasks`, each with its module."""
 
 from benchrunner_tasks.correlations import PEARSON as PEARSON, SPEARMAN as SPEARMAN
+from benchrunner_tasks.data import data_checks as data_checks
 from benchrunner_tasks.group_metrics import (
     exact_match_of_groups as exact_match_of_groups,
     mean_of_groups as mean_of_groups,

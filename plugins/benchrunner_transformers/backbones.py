@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, final
 
 from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily, write_atomically
-from benchrunner_checkpoints import hub_files, tensor_files
+from benchrunner_checkpoints import hub_files, sentence_files, tensor_files
 from benchrunner_transformers.names import SUMMARY, WEIGHTS, Reference, released_models
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
     from benchrunner_transformers.checkpoint.own_code import OwnCode
 
-TOKENIZER_FILES = (
+FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -32,8 +32,9 @@ TOKENIZER_FILES = (
     "spiece.model",
     "sentencepiece.model",
     "sentencepiece.bpe.model",
+    *sentence_files.FILES,
 )
-"""Names of the files that tokenizers are downloaded from."""
+"""Names of the files that are downloaded beside the configuration and the weights: most are of tokenizers."""
 _WEIGHTS = (".bin", ".gguf", ".h5", ".msgpack", ".onnx", ".ot", ".pt", ".pth", ".safetensors")
 """Ends of the names of files that no tokenizer is read from."""
 _LIBRARIES = ("benchrunner", "safetensors", "tokenizers", "torch", "transformers")
@@ -63,7 +64,8 @@ class LibraryModel(Backbone):
         code = self._code(folder, workspace)
         cache = Cache(workspace.cache)
         digest = hashlib.sha256()
-        for path in (folder / "config.json", folder / SUMMARY, *hub_files.weight_files(folder, WEIGHTS)):
+        named = ("config.json", SUMMARY, *sentence_files.FILES)
+        for path in (*map(folder.joinpath, named), *hub_files.weight_files(folder, WEIGHTS)):
             if path.is_file():
                 digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
         if code is not None:
@@ -118,6 +120,9 @@ class LibraryModel(Backbone):
         files = hub_files.weight_files(self.folder(workspace), WEIGHTS)
         return sum(tensor.numel() for tensor in tensor_files.read_shapes(*files).values())
 
+    def summary(self, workspace: Workspace) -> str:
+        return sentence_files.published_summary(self.folder(workspace))
+
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         from benchrunner_transformers.loading import load, load_with_code
 
@@ -159,7 +164,7 @@ class LibraryModel(Backbone):
         repository = self.reference.model
         if not self.on_hub:
             return Path(repository)
-        folder = hub_files.download_checkpoint(repository, workspace, files=TOKENIZER_FILES, weights=WEIGHTS)
+        folder = hub_files.download_checkpoint(repository, workspace, files=FILES, weights=WEIGHTS)
         options = folder / "tokenizer_config.json"
         named = read_json_object(options, error=CheckpointError) if options.is_file() else {}
         for name in versioned_files(named):

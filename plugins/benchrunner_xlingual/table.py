@@ -127,6 +127,7 @@ PAWSX = Transfer(
     recipe=RECIPE,
     rows=dict.fromkeys(PAWSX_LANGUAGES, (49_401, 2_000, 2_000)),
     demo_files=partial(unpack_archive, DEMO / "pawsx.zip"),
+    licence="any use; Google is named as the source",
 )
 """Yang et al. 2019."""
 

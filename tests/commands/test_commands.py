@@ -14,6 +14,7 @@ import pytest
 from benchrunner import Workspace
 from benchrunner.plugins.listing import KINDS
 from benchrunner.results import Plugins, discover
+from benchrunner_kit.testing import TinyEncoder
 from command_line import Shell
 from inline import ANSWERS, mood, own, pairs, plugin, plugins as inline_plugins
 
@@ -49,10 +50,6 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "unknown run": (["predict", "abc", "data/mood/test.tsv"], "There is no run 'abc'. Looked in runs; --runs DIR"),
     "unknown run to start from": (["run", "mood", *HERE, "--backbone", "run:abc"], "There is no run 'abc'"),
     "no tasks": (["run", "", "--backbone", "words"], "at least one backbone and one task"),
-    "commas between backbones": (
-        ["compare", "words,tiny/words", "--tasks", "mood", *HERE],
-        "Backbones are separated by blanks: words tiny/words, not 'words,tiny/words'.",
-    ),
     "lr that is none": (["run", "mood", "--backbone", "words", "--lr", "nan"], "--lr must be a number from 0 up"),
     "name of a study": (["run", "mood", "--backbone", "words", "--name", "a/b"], "a/b"),
     "device": (["run", "mood", *HERE, "--backbone", "words", "--device", "gpu"], "Device 'gpu' cannot be used: torch"),
@@ -140,7 +137,6 @@ def test_with_json_standard_output_is_json_and_nothing_else(shell: Shell) -> Non
     commands = [
         ["list"],
         ["doctor"],
-        ["data", "status"],
         ["audit", "answers.txt", "--task", "mood"],
         ["run", "mood", "--backbone", "words", "--device", "cpu"],
         ["compare", "words", "--tasks", "mood", "--device", "cpu"],
@@ -229,53 +225,6 @@ def test_an_empty_variable_is_one_that_is_not_set(shell: Shell, monkeypatch: pyt
     assert not workspace.settings.offline
 
 
-def test_data_status_lists_found_and_missing_splits(shell: Shell) -> None:
-    code, out, err = shell("data", "status", "mood", "pairs", "--data", "data")
-    assert code == 0
-    assert len([line for line in out.splitlines() if line.startswith("mine/mood") and "rows" in line]) == 3
-    missing = [line for line in out.splitlines() if line.startswith("mine/pairs") and "not found" in line]
-    assert [line.partition("not found: ")[2] for line in missing] == [
-        f"no file data/pairs/{split}.tsv" for split in ("train", "dev", "test")
-    ]
-    assert err.startswith("Put the missing files below data, or run 'benchr")
-    code, out, err = shell("data", "status", "pairs")
-    assert out.count("not found: no data folder with pairs/") == len(out.splitlines()) == 3
-    assert "Put the missing files below a folder, and give --data FOLDER" in err
-    assert shell("data", "fetch", "pairs", "--data", "data")[0] == 1
-
-
-def test_data_status_is_a_line_of_ready_tasks_and_one_of_others(shell: Shell) -> None:
-    assert shell.done("data", "status", "--data", "data").splitlines() == [
-        "ready: mine/mood",
-        "not ready: 1 other tasks; 'benchrunner data status TASK' says why",
-    ]
-    file = Path("data/mood/dev.tsv")
-    file.write_text(file.read_text().replace("glad", "gald"))
-    code, out, _ = shell("data", "status", "--data", "data")
-    assert code == 1 and out.startswith("ready: no task\nnot ready: 2 other") and "dev.tsv:" in out.splitlines()[2]
-
-
-def test_data_status_hints_at_files_with_a_close_name(shell: Shell) -> None:
-    for name in ("DEV.tsv", "validation.tsv"):
-        Path("data/mood/dev.tsv").rename(f"data/mood/{name}")
-        status = shell.done("data", "status", "mood", "--data", "data").splitlines()
-        assert status[1].endswith(f"not found: no file data/mood/dev.tsv. Is it data/mood/{name}?")
-        Path(f"data/mood/{name}").rename("data/mood/dev.tsv")
-    Path("data/mood").rename("data/Mood")
-    assert shell.done("data", "status", "mood", "--data", "data").count(" Is it data/Mood/") == 3
-
-
-def test_data_status_looks_only_into_folders_that_tasks_name(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("data/mood/dev.tsv").unlink()
-    Path("data/large").mkdir()
-    listed = []
-    for name in ("scandir", "listdir"):
-        function = getattr(os, name)
-        monkeypatch.setattr(os, name, lambda path=".", function=function: listed.append(str(path)) or function(path))
-    assert "no file data/mood/dev.tsv" in shell.done("data", "status", "mood", "--data", "data")
-    assert any(path.endswith("mood") for path in listed) and not any(path.endswith("large") for path in listed)
-
-
 def test_without_plugins_commands_say_what_to_install(shell: Shell) -> None:
     shell.plugins = discover(installed=False)
     assert "tasks: none" in shell("list", "tasks")[1]
@@ -352,6 +301,9 @@ def test_list_searches_names_and_texts_for_a_word(shell: Shell) -> None:
     assert shell("list", "PAIRS")[1].splitlines()[0] == "tasks"
     assert list(shell.json("list", "tasks", "pairs")) == ["tasks"]
     assert [task["name"] for task in shell.json("list", "pairs", "mine")["tasks"]] == ["mine/pairs"]
+    (words,) = shell.json("list", "backbones", "words")["backbones"]
+    assert sum(words["weights"].values()) == sum(weight.numel() for weight in TinyEncoder().parameters())
+    assert list(words["weights"]) == ["embeddings", "layers", "pooler"]
     assert "nothing that mentions 'taks'. Did you mean tasks?" in shell.refused("list", "taks")
     assert "nothing that mentions ''" in shell.refused("list", "")
 

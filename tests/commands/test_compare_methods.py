@@ -145,10 +145,6 @@ WRONG = {
     "unknown": ((*COMPARE, "--method", "finetune,prob"), "There is no method 'prob'. Did you mean probe?"),
     "twice": ((*COMPARE, "--method", "probe,probe"), "A study may name each method only once, not probe, probe."),
     "empty": ((*COMPARE, "--method", "probe,"), "--method must be a text, not ''."),
-    "run": (
-        ("run", "mood", "--backbone", "words", "--method", "finetune,probe"),
-        "'run' fits one method. 'compare B --tasks TASK --method finetune,probe' compares several.",
-    ),
 }
 
 

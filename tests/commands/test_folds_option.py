@@ -18,7 +18,7 @@ def test_what_needs_a_model_is_refused(shell: Shell) -> None:
     error = shell.refused("submit", "moods", "--backbone", "words", "--folds", "3", *shell.folders())
     assert "A submission is answered by a fit to all rows" in error
     assert not list((shell.folder / "runs").glob("*/model/*.safetensors"))
-    listed = shell.done("runs", "list", "--task", "mine/mood@3", *shell.folders()[2:])
+    listed = shell.done("runs", "list", "--only", "mine/mood@3", *shell.folders()[2:])
     assert "mine/mood@3" in listed and "left out" not in listed
 
 

@@ -17,8 +17,8 @@ from inline import own, plugin
 
 MISTYPED: dict[str, tuple[list[str], str]] = {
     "command": (["comapre", "words"], "there is no command 'comapre'. Did you mean compare?"),
-    "strange command": (["xyzzy"], "there is no command 'xyzzy'. Choose from list, data, doctor, run, compare"),
-    "word that says nothing": (["a"], "there is no command 'a'. Choose from list, data, doctor, run, compare"),
+    "strange command": (["xyzzy"], "there is no command 'xyzzy'. Choose from list, doctor, run, compare"),
+    "word that says nothing": (["a"], "there is no command 'a'. Choose from list, doctor, run, compare"),
     "command of another name": (
         ["score"],
         "there is no command 'score'. 'audit' is to score and flag prediction files",

@@ -56,7 +56,7 @@ def test_listed_names_keep_working(name: str) -> None:
 
 
 REFUSED = {
-    "rivl:model": "There is no backbone 'rivl:model'. Did you mean rival:model or",
+    "rivl:model": "There is no backbone 'rivl:model'. Did you mean rival/tokens?",
     "tasks:model": "There is no backbone 'tasks:model'. Known: rival/tokens, tiny/words.",
     "rival:tiny/words": "There is no backbone 'tiny/words'. Known: rival/tokens. Only the plugin 'rival' was asked.",
     "rival:tokns": "There is no backbone 'tokns'. Did you mean rival/tokens? Only the plugin 'rival' was asked.",

@@ -80,7 +80,7 @@ def test_a_name_of_no_board_is_refused(shell: Shell) -> None:
 def test_a_board_that_takes_no_files_is_listed_and_refuses_files(shell: Shell) -> None:
     listed = replace(published_board(), name="paper", archive="", files=())
     shell.plugins = plugins(register_tasks=[mood(suite=MEAN)], register_leaderboards=[board(), listed])
-    assert "paper  The board of moods (https://example.org)" in shell("list", "leaderboards")[1]
+    assert "paper  The board of moods" in shell("list", "leaderboards")[1]
     error = shell.refused("submit", "paper", "--backbone", "words", *shell.folders())
     assert "paper takes no files: it only lists published results." in error
     assert "paper takes no files" in shell.refused("check", "data", "--board", "paper")

@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from benchrunner.results import (
     Runner,
     StudyOptions,
     answer,
-    data_status,
     diagnose,
     discover,
     list_offers,
@@ -91,15 +89,6 @@ def doctor_is_equal(shell: Shell) -> None:
     assert not diagnosis.set_aside and not diagnosis.contests
 
 
-def data_is_equal(shell: Shell) -> None:
-    workspace = runner(shell).workspace
-    workspace = replace(workspace, settings=replace(workspace.settings, offline=True))
-    splits = data_status(shell.plugins.tasks.values(), workspace)
-    assert [split.rows for split in splits] == [48, 24, 20, None, None, None]
-    printed = shell.json("data", "status", "--data", str(shell.folder / "data"))
-    assert printed == same_json(splits)
-
-
 def run_is_equal(shell: Shell) -> None:
     printed = shell.json("run", "mood", "--backbone", "words", *shell.folders(), "--device", "cpu")
     own = runner(shell)
@@ -158,7 +147,6 @@ def export_is_equal(shell: Shell) -> None:
 PROOFS: Mapping[str, Callable[[Shell], None]] = {
     "list": list_is_equal,
     "doctor": doctor_is_equal,
-    "data": data_is_equal,
     "run": run_is_equal,
     "compare": compare_is_equal,
     "compare --study": compare_with_a_study_is_equal,

@@ -126,5 +126,20 @@ def test_the_studies_shown_are_understood(tmp_path: Path) -> None:
     assert study.systems[1].make[0][:6] == ("pretrain", "2/256", "--corpus", "a.txt", "b.txt", "--vocab-size=2000")
 
 
+def test_the_example_suites_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHRUNNER_CACHE", str(tmp_path))
+    monkeypatch.setenv("BENCHRUNNER_TASKS", "")
+    plugins = discover()
+    for file in (ROOT / "docs" / "suites").glob("*/*.toml"):
+        monkeypatch.chdir(file.parent)
+        if file.name != "suite.toml":
+            assert plugins.tasks.find(file.name).language in ("de", "en")
+            continue
+        study = read_study_file(file, {"backbones": "one,other"}).study
+        assert study.names == ("one", "other") and {column.task for column in study.columns if column.task} == {
+            path.name for path in file.parent.glob("*.toml") if path != file
+        }
+
+
 def test_every_plugin_has_a_page() -> None:
     assert {home(plugin) / "README.md" for plugin in PLUGINS} <= set(pages())

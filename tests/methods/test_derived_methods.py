@@ -67,8 +67,6 @@ def test_bitfit_trains_the_biases_alone(page: ModuleType, tmp_path: Path) -> Non
     made, fit = fitted(tmp_path, bitfit)
     assert changed(made, fit) == {"qkv.bias", "norm.bias", "dense.bias"}
     assert bitfit.recipe_defaults == {"lr": 1e-3}
-    record = made.folder(fit).record()
-    assert record is not None and record.work["trained_weights"] == 2 * 12, "the matrix of the head"
 
 
 @pytest.mark.parametrize("name", ["bitfit", "prompts"])

@@ -57,11 +57,12 @@ SIGNATURES = {
     "read_study": "(name: str, runner: Any, parameters: Mapping[str, str], scale: str | None, "
     "systems: Sequence[str] | None, columns: Sequence[str] | None, options: Any) -> Any",
     "prepare_study": "(study: Any, runner: Any) -> Callable[[bool], None] | None",
-    "plan_study": "(study: Any, runner: Any, jobs: int | None, as_json: bool) -> None",
+    "plan_study": "(study: Any, runner: Any, as_json: bool) -> None",
     "compare_systems": "(result: Any) -> Any",
     "describe_study": "(result: Any) -> Iterable[str]",
     "write_table": "(form: str, table: Any, notes: Sequence[str], result: Any) -> str | None",
     "read_answers": "(path: Any) -> Any",
+    "describe_rows": "(task: Task, split: str, rows: Rows, train: Rows) -> Iterable[str]",
     "read_value": "(kind: str, name: str, plugins: Any) -> Any",
     "measure_costs": "(fits: Mapping[str, Sequence[Fit]], records: Mapping[str, Record], workspace: Workspace, "
     "computing: Computing, show_progress: bool) -> Sequence[Cost]",
@@ -132,7 +133,7 @@ def test_the_documented_study_is_that_of_two_lines(tmp_path: Path) -> None:
 def test_the_documented_plan_counts_the_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = runner(tmp_path)
     study = compared(("words",), made.plugins.tasks_of(["mood"]), Fitting(seeds=(0, 1, 2)))
-    documented("plan_study").plan_study(study, made, None, False)
+    documented("plan_study").plan_study(study, made, False)
     assert capsys.readouterr().out == "words on mine/mood: 3 fits at most\n"
 
 
@@ -157,6 +158,12 @@ def test_the_documented_comparison_gives_intervals() -> None:
 def test_the_documented_description_stands_among_the_notes(tmp_path: Path) -> None:
     described = runner(tmp_path, describe_study=documented("describe_study").describe_study)
     assert "fitted with care" in said_below(replace(made_result([mood()], ["a"]), runner=described), "about")
+
+
+def test_the_documented_remark_is_a_note_of_the_answers(tmp_path: Path) -> None:
+    made = runner(tmp_path, describe_rows=documented("describe_rows").describe_rows)
+    fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
+    assert predict(fit, "dev", made).record.notes == ("dev has 24 rows only",)
 
 
 def test_the_documented_table_has_a_row_for_each_line() -> None:

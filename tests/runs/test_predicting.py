@@ -102,7 +102,7 @@ def test_two_tasks_of_one_fit_have_their_own_scores(tmp_path: Path) -> None:
     assert predict(other, "dev", made).record.scores.keys() == {"matthews"}
 
 
-@pytest.mark.parametrize(("answers", "found"), [(["glad"], "1 answers"), (3, "3")])
+@pytest.mark.parametrize(("answers", "found"), [(["glad"], "1 answers"), (3, "3 answers")])
 def test_a_problem_answers_every_row(answers: Any, found: str, tmp_path: Path) -> None:
     class Short(Classify):
         def decode(self, outputs: Any, table: Any, settings: Any) -> Any:
@@ -110,7 +110,7 @@ def test_a_problem_answers_every_row(answers: Any, found: str, tmp_path: Path) -
 
     made = runner(tmp_path, register_tasks=[mood(problem=Short(("glad", "sad")))])
     fit = made.planner.plan(made.plugins.tasks.find("mood"), "", method="majority")
-    with pytest.raises(FitError, match=f"The problem of mine/mood decoded {found}, where 24 rows want an answer each"):
+    with pytest.raises(FitError, match=f"The problem of mine/mood decoded {found} to 24 rows"):
         predict(fit, "dev", made)
 
 

@@ -134,18 +134,6 @@ def test_a_fold_that_fails_is_a_lost_restart(tmp_path: Path) -> None:
     assert (record.id, record.status, record.reason) == (fit.id, "failed", "no luck")
 
 
-def test_a_problem_whose_outputs_cannot_be_placed_is_refused(tmp_path: Path) -> None:
-    class Odd(type(task_of_kind("tag").problem)):  # type: ignore[misc]
-        def output_count(self, table: Any) -> int:
-            return super().output_count(table) + (len(table) == 1)
-
-    task = replace(task_of_kind("tag"), problem=Odd(("O", "B")))
-    made = runner(tmp_path, register_tasks=[task])
-    fit = made.planner.plan(made.plugins.tasks.find(f"{task.name}@2"), "words")
-    with pytest.raises(FitError, match=r"counts .* raw outputs row by row"):
-        predict(fit, "folds", made)
-
-
 def test_a_task_without_dev_has_a_way_out(tmp_path: Path) -> None:
     task = mood(splits={"train": mood().splits["train"]})
     made = runner(tmp_path, register_tasks=[task])

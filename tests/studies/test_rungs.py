@@ -208,7 +208,7 @@ def test_a_dry_run_counts_the_rows_that_are_left(tmp_path: Path) -> None:
     made = runner(tmp_path, register_tasks=[mood(recipe=FREE)])
     said = plan_notes(made, epochs=(1, 2, 4), seeds=(0, 1), early_stop=1)
     assert "6 to run, which read 384 rows" in said  # 48 rows, four times, for two seeds
-    assert "4 of the fits go on from the training of a shorter one" in said and "these are the most fits" in said
+    assert "these are the most fits" in said
 
 
 def test_a_dry_run_counts_all_rows_where_no_state_is_left(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import benchrunner_share
 import benchrunner_statistics
 import benchrunner_studies
 import benchrunner_submit
+import benchrunner_tasks
 from benchrunner import (
     ACCURACY,
     Classify,
@@ -52,6 +53,7 @@ SHARE = ("share", benchrunner_share)
 STATISTICS = ("statistics", benchrunner_statistics)
 STUDIES = ("studies", benchrunner_studies)
 SUBMIT = ("submit", benchrunner_submit)
+TASKS = ("tasks", benchrunner_tasks)
 """First-party plugins, for `discover`."""
 
 
@@ -146,7 +148,7 @@ def own_and(*others: tuple[str, object]) -> Plugins:
 
 def plugins(**hooks: Any) -> Plugins:
     """That plugin, its hooks replaced by those given, and the first-party plugins that know no benchmark."""
-    first_party = [ANSWERS, CALIBRATION, METHODS, KIT, REPORT, RUNS, SEARCH, SHARE, STATISTICS, STUDIES, SUBMIT]
+    first_party = [ANSWERS, CALIBRATION, METHODS, KIT, REPORT, RUNS, SEARCH, SHARE, STATISTICS, STUDIES, SUBMIT, TASKS]
     found = discover(extra=[("own", own(**hooks)), *first_party], installed=False)
     assert not found.set_aside, found.set_aside
     return found

@@ -72,7 +72,6 @@ def _study_json(study: Study) -> dict[str, Any]:
         "seeds": None if fitting is None else fitting.seeds,
         "limit_dev": study.limit_dev,
         "looks": study.looks,
-        "begun_after": study.begun_after,
         "recipe": None if fitting is None else fitting.preset,
     }
 

@@ -25,7 +25,6 @@ from benchrunner.studies.kept.kept_study import (
     KeptFigure,
     KeptStudy,
     find_study,
-    kept_studies,
     study_path,
 )
 from benchrunner.studies.predictions import PredictionIds
@@ -70,14 +69,7 @@ class StudyKeeper:
             if before.request == self.kept.request:
                 self._before = before
                 words = self.kept.command or before.command
-                self.kept = replace(
-                    self.kept, study=before.study, command=words, started=before.started, costs=before.costs
-                )
-        self._others = list[KeptStudy]()
-        if study.looks and self._before is None:
-            for other in kept_studies(runner.workspace.runs)[0]:
-                if all(cell.fitting.looks != study.looks for cell in other.cells):
-                    self._others.append(other)
+                self.kept = replace(self.kept, command=words, started=before.started, costs=before.costs)
 
     def planned(self, cells: Iterable[Cell]) -> None:
         """Add the planned fits of some cells and write the file, before the fits start."""
@@ -88,10 +80,6 @@ class StudyKeeper:
             # An earlier outcome is kept if it has all fits that are planned now.
             planned.append(known if set(cell.fits) <= set(known.fits) else cell)
         self._replace(planned)
-        # Studies without these looks ran some of the fits before: a note of the table names them.
-        names = [other.name for other in self._others if other.fits & self.kept.fits]
-        if names:
-            self.kept = replace(self.kept, study=replace(self.kept.study, begun_after=tuple(names)))
         self._write()
 
     def _replace(self, changed: Iterable[KeptCell]) -> None:

@@ -170,7 +170,7 @@ class KeptStudy:
     @property
     def request(self) -> tuple[Study, list[KeptCell]]:
         """What was asked."""
-        return replace(self.study, begun_after=()), [cell.asked for cell in self.cells]
+        return self.study, [cell.asked for cell in self.cells]
 
     @property
     def others(self) -> dict[Place, Figure]:

@@ -74,6 +74,8 @@ def test_options_of_training_are_for_what_is_trained(shell: Shell) -> None:
     write("a.tsv", 0)
     words = ("compare", "a.tsv", "--tasks", "mood", *shell.folders(), "--quiet")
     assert "no fit of this study reads it" in shell.refused(*words, "--lr", "1e-3")
+    assert "answers whole splits, and no folds" in shell.refused(*words, "--folds", "3")
+    assert "answers all rows of" in shell(*words, "--limit-dev", "5")[1]
     assert shell(*words, "--method", "finetune")[0] == 0
 
 

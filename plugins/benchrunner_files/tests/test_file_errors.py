@@ -10,7 +10,7 @@ import pytest
 from mood_file import SHOP, TASK
 
 from benchrunner import RequestError, UnknownName, Workspace
-from benchrunner.results import Plugins
+from benchrunner.results import Plugins, Runner
 from benchrunner_tasks import table_files
 
 ROWS = "text,mood\n" + "sun,glad\n" * 15
@@ -31,7 +31,7 @@ FILE_FAULTS = {
     "missing file": ("dev.csv", "dve.csv", r":10: splits.dev: .*dve.csv is not there. Did you mean dev.csv"),
     "unknown suffix": ("dev.csv", "dev.xls", r":10: splits.dev: 'dev.xls' has none of the suffixes .csv, .tsv"),
     "unknown role": ("dev =", "holdout =", r':10: splits.holdout: .*role = "dev"'),
-    "no training split": ("train =", "test =", r":8: splits: exactly one split of the role train"),
+    "no training split": ("dev =", "train_b =", r":8: splits: exactly one split of the role train"),
     "key of a split": ('"dev.csv"', '{fil = "dev.csv"}', r":10: splits.dev.fil: .* Did you mean file"),
     "split of no hub": ('"dev.csv"', '{hub = "dev"}', r':10: splits.dev: .*\[hub\] with id = "OWNER/NAME"'),
     "unknown metric": ("problem", 'metrics = ["acuracy"]\nproblem', r":1: metrics: .* Did you mean accuracy"),
@@ -237,3 +237,14 @@ def test_a_parquet_file_that_would_fill_the_memory_is_refused(
 def test_a_file_needs_a_name_that_a_task_can_have(name: str, task_file: Callable[..., Path], plugins: Plugins) -> None:
     with pytest.raises(RequestError, match="rename the file"):
         plugins.tasks.find(str(task_file(name=name)))
+
+
+def test_a_file_with_dev_alone_is_for_answers_from_elsewhere(
+    task_file: Callable[..., Path], plugins: Plugins, workspace: Workspace
+) -> None:
+    path = task_file(TASK.replace('train = "train.csv"\n', ""))
+    path.with_name("train.csv").unlink()
+    task = plugins.tasks.find(str(path))
+    rows = Runner(plugins, workspace).planner.rows(task, "dev")
+    assert list(task.splits) == ["dev", "train"] and len(rows) == 2
+    assert not any("train" in note for note in rows.notes)

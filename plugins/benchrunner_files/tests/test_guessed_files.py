@@ -24,21 +24,7 @@ CASES: dict[str, tuple[str, str, str, dict[str, str], str]] = {
     ),
     "numbers": ("d.csv", "first,second,score\nx y,z w,1.5\nx z,y,4.0\n", "regress", {"b": "second"}, "range"),
     "grades": ("d.csv", "text,stars\n" + "x y,1\nz w,2\nq r,3\n" * 3, "classify", {"label": "stars"}, "without order"),
-    "choices": (
-        "d.csv",
-        "text,ending0,ending1,label\nx y,a b,c d,1\nz w,a b,c d,0\n",
-        "choose",
-        {"a": "text"},
-        "",
-    ),
     "labels with commas": ("d.csv", "text,topics\n" + 'x y,u\nz,"u,v"\n' * 2, "classify", {}, "multi-label?"),
-    "lists of labels": (
-        "d.jsonl",
-        '{"text": "x y", "labels": ["u", "v"]}\n{"text": "z", "labels": []}\n',
-        "multi-label",
-        {"labels": "labels"},
-        "",
-    ),
 }
 
 
@@ -109,7 +95,6 @@ FAULTS = {
     "words in lists": ("a.jsonl", '{"words": ["A"], "labels": ["O"]}\n', "the column 'words' is not one of"),
     "answers": ("a.csv", "title,context,label\n" + "x,it is me,who?\n" * 4, "the column 'context' is not one of"),
     "candidates": ("a.jsonl", '{"query": "q r", "texts": ["a b"], "label": [1]}\n', "the column 'texts' is not one of"),
-    "labels of choices": ("a.csv", "text,choice1,choice2,label\nx y,a,b,a\n", "the number of the right choice"),
     "no Parquet": ("a.parquet", "x" * 99, "cannot be read as a Parquet file"),
     "escapes": ("a.csv", "\x1b[31m,z\n1,2\n", "no column is named label"),
 }

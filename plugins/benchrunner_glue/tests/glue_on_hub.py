@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import yaml
 
-from benchrunner_glue import register_tasks
+from benchrunner_glue.table import tasks
 
 LABELS = {
     "cola": ("unacceptable", "acceptable"),
@@ -58,7 +58,7 @@ SPLITS = {
 
 def written_demo(folder: Path) -> Path:
     """Write the demo files of all tasks."""
-    for task in register_tasks():
+    for task in tasks():
         assert task.demo_files is not None
         task.demo_files(folder)
     return folder

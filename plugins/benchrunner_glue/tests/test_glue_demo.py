@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchrunner import Task, Workspace
-from benchrunner_glue import register_tasks
+from benchrunner_glue.table import tasks
 
-TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
+TASKS = {task.name.removeprefix("glue/"): task for task in tasks()}
 
 
 def load(folder: Path, task: Task, split: str) -> list[dict[str, str]]:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchrunner import DataError, Workspace
-from benchrunner_glue import register_tasks
+from benchrunner_glue.table import tasks
 
-TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
+TASKS = {task.name.removeprefix("glue/"): task for task in tasks()}
 PARSES = "( a )\t( b )\t(ROOT a)\t(ROOT b)"
 MNLI_HEAD = (
     "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\tsentence2_parse"

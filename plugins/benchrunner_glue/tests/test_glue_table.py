@@ -8,12 +8,12 @@ import pytest
 from glue_on_hub import build
 
 from benchrunner import Average, Classify, Task, Term, TextTable, Workspace
-from benchrunner_glue import GLUE, register_tasks
-from benchrunner_glue.table import GLUE_SCORE, PAPER_AVERAGE
+from benchrunner_glue import GLUE
+from benchrunner_glue.table import GLUE_SCORE, PAPER_AVERAGE, tasks
 from benchrunner_tasks import HubTable
 from hub_tables import answer_from
 
-TASKS = {task.name.removeprefix("glue/"): task for task in register_tasks()}
+TASKS = {task.name.removeprefix("glue/"): task for task in tasks()}
 
 
 @pytest.mark.parametrize("name", ["mrpc", "qqp"])

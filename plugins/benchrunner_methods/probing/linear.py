@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 import torch
 from torch import nn
+
+from benchrunner.engine import steps
+
+if TYPE_CHECKING:
+    from benchrunner.engine import Job
 
 ITERATIONS = 300
 """Most iterations of L-BFGS. With a weak penalty it needs more, but its outputs no longer change by 1 %."""
@@ -41,21 +46,18 @@ class Layer:
 
     def as_module(self) -> nn.Module:
         """Return the layer as a module in fp32 with the weights `output.weight` and `output.bias`."""
-        module = empty_module(self.weight.shape[1], self.weight.shape[0])
-        tensors = {"output.weight": self.weight, "output.bias": self.bias}
-        module.load_state_dict({name: torch.from_numpy(values).float() for name, values in tensors.items()})
+        outputs, inputs = self.weight.shape
+        module = nn.ModuleDict({"output": nn.Linear(inputs, outputs)})
+        weight = torch.from_numpy(self.weight).float()
+        bias = torch.from_numpy(self.bias).float()
+        module.load_state_dict({"output.weight": weight, "output.bias": bias})
         return module
 
-    @classmethod
-    def of(cls, module: nn.Module) -> Self:
-        """Take the weights out of a module that `as_module` made."""
-        tensors = module.state_dict()
-        return cls(tensors["output.weight"].numpy(), tensors["output.bias"].numpy())
 
-
-def empty_module(inputs: int, outputs: int) -> nn.Module:
-    """Return a module of the kind that `Layer.as_module` returns, to load weights into."""
-    return nn.ModuleDict({"output": nn.Linear(inputs, outputs)})
+def head_outputs(job: Job, vectors: np.ndarray) -> np.ndarray:
+    """Compute the outputs of the layer that a fit kept as its head."""
+    tensors = steps.learned_weights(job.model)
+    return Layer(tensors["output.weight"].numpy(), tensors["output.bias"].numpy()).outputs(vectors)
 
 
 @final

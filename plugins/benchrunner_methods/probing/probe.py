@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, final
 
 from benchrunner import Recipe, RequestError
-from benchrunner.engine import Job, Method, Outcome, Problem
+from benchrunner.engine import Job, Method, Outcome, Parameter, Problem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +20,7 @@ UNTRAINED_POOLER = (
     "summary=mean reads the states of the last layer themselves"
 )
 """Note of a probe that reads a pooler without trained weights."""
+SEED_NOTE = "; the seed draws only its folds, so restarts are nearly equal"
 
 
 @final
@@ -33,6 +34,15 @@ class Probe(Method):
     trains_in_steps = False
     recipe_fields = ("features", "summary")
     recipe_defaults = {"features": "concat-last-4", "summary": "mean"}
+    parameters = (
+        Parameter(
+            "pairs",
+            "how a pair of texts is read: together as one sequence, or apart, each text alone: |u - v| and u * v of "
+            "their vectors u and v of length 1",
+            "together",
+            choices=("together", "apart"),
+        ),
+    )
 
     def check(self, problem: Problem) -> None:
         from benchrunner_methods.probing.samples import KINDS
@@ -52,7 +62,7 @@ class Probe(Method):
 
     def fit(self, job: Job) -> Outcome:
         from benchrunner.engine import steps
-        from benchrunner_methods.probing import linear, samples, strength
+        from benchrunner_methods.probing import samples, strength
 
         assert job.train is not None
         encoder = steps.load_encoder(job, seed=0)  # the encoder is frozen: its weights do not depend on the seed
@@ -60,21 +70,19 @@ class Probe(Method):
         read = samples.read(encoder, job, job.train.table)
         encode_seconds = time.monotonic() - started
         started = time.monotonic()
-        scaling = linear.Scaling.of(read.vectors)
-        scaled = samples.samples(read, scaling, job)
-        model = strength.fitted(scaled, job)
-        layer = scaling.folded(model.layer, shifted=scaled.kind.has_bias)
+        head = strength.fitted_head(read, job)
         seconds = time.monotonic() - started
-        steps.save(job, encoder, {"head": layer.as_module()})
+        only_folds = SEED_NOTE if job.fit.recipe.limit_train is None else ""
+        steps.save(job, encoder, {"head": head.layer.as_module()})
         return Outcome(
             timings={
                 "encode_seconds": encode_seconds,
                 "train_seconds": seconds,
                 "examples_per_second": len(job.train) / seconds,
             },
-            work={"train_tokens": read.tokens, "trained_weights": layer.weight.size},
+            work={"train_tokens": read.tokens},
             numerics=steps.numerics_of_frozen(job, encoder, libraries=("scikit-learn", "scipy")),
-            notes=(*encoder.notes, *_notes(encoder, job), f"reads the {read.source}, and {model.note}"),
+            notes=(*encoder.notes, *_notes(encoder, job), f"reads {head.note}{only_folds}"),
         )
 
     def predict(self, job: Job, table: pa.Table) -> np.ndarray:
@@ -82,9 +90,7 @@ class Probe(Method):
         from benchrunner_methods.probing import linear, samples
 
         read = samples.read(steps.load_fitted_encoder(job), job, table)
-        module = linear.empty_module(read.vectors.shape[1], job.problem.head.width)
-        steps.load_learned(job.model, {"head": module})
-        return job.problem.gather(linear.Layer.of(module).outputs(read.vectors), read.sequences, table)
+        return job.problem.gather(linear.head_outputs(job, read.vectors), read.sequences, table)
 
 
 def _notes(encoder: Encoder, job: Job) -> Iterator[str]:

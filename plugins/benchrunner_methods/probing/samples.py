@@ -21,6 +21,7 @@ from benchrunner_methods.probing.linear import (
     ridge_layer,
     softmax_layer,
 )
+from benchrunner_methods.text_vectors import texts_apart, unit_vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -183,7 +184,18 @@ SUMMARIES = {
 
 
 def read(encoder: Encoder, job: Job, table: pa.Table) -> Vectors:
-    """Compute the vectors of a table, or read them from the cache.
+    """Compute the vectors of a table, or read them from the cache; those of pairs as the method's parameter says."""
+    if job.parameters.get("pairs") != "apart" or "b" not in table.column_names:
+        return _read(encoder, job, table)
+    first, second = (_read(encoder, job, part) for part in texts_apart(table))
+    u = unit_vectors(first.vectors)
+    v = unit_vectors(second.vectors)
+    vectors = np.concatenate([np.abs(u - v), u * v], axis=1)
+    return Vectors(vectors, first.sequences, first.tokens + second.tokens, f"{first.source}, of each text alone")
+
+
+def _read(encoder: Encoder, job: Job, table: pa.Table) -> Vectors:
+    """Compute the vectors of the sequences of a table.
 
     The vectors of the layers that the recipe names are concatenated, or averaged if `features` is a weighted sum: a
     probe does not train the weights of layers.

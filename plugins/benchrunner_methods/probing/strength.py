@@ -9,11 +9,13 @@ import numpy as np
 
 from benchrunner.engine import randomness
 from benchrunner.results import Event
+from benchrunner_methods.probing.linear import Scaling
+from benchrunner_methods.probing.samples import samples
 
 if TYPE_CHECKING:
     from benchrunner.engine import Job
     from benchrunner_methods.probing.linear import Layer
-    from benchrunner_methods.probing.samples import Samples
+    from benchrunner_methods.probing.samples import Samples, Vectors
 
 PENALTIES = (1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 0.1)
 """Strengths to choose from, the strongest first: `alpha` of a ridge regression, 1 / `C` of a logistic regression, for
@@ -26,7 +28,6 @@ CHOOSING_SAMPLES = 10_000
 PATIENCE = 2
 """Number of weaker penalties in a row that must be worse than the best before the search stops. The loss has a single
 minimum but for noise, and fits with weak penalties are the slowest."""
-SEED_NOTE = "the seed draws only its folds, so restarts are nearly equal"
 
 
 @final
@@ -39,6 +40,15 @@ class Fitted:
     """Says how strong the penalty is."""
 
 
+def fitted_head(read: Vectors, job: Job) -> Fitted:
+    """Fit the linear layer of a job's head to vectors as they are."""
+    scaling = Scaling.of(read.vectors)
+    scaled = samples(read, scaling, job)
+    model = fitted(scaled, job)
+    layer = scaling.folded(model.layer, shifted=scaled.kind.has_bias)
+    return Fitted(layer, f"the {read.source}, and {model.note}")
+
+
 def fitted(samples: Samples, job: Job) -> Fitted:
     """Choose the penalty and fit the layer to all samples."""
     folds = _folds(samples, job.fit.seed)
@@ -48,8 +58,6 @@ def fitted(samples: Samples, job: Job) -> Fitted:
         penalty = _best_penalty(samples.of(folds >= 0), folds[folds >= 0], job)
         value = penalty if samples.kind.parameter == "alpha" else 1 / penalty
         note = f"cross-validation chose {samples.kind.parameter} = {value:g}"
-        if job.fit.recipe.limit_train is None:
-            note = f"{note}; {SEED_NOTE}"
     steps = len(PENALTIES) + 1
     job.report(Event("step", steps - 1, steps))
     layer = samples.kind.fit(samples, penalty)

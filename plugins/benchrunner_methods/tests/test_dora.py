@@ -9,7 +9,6 @@ import torch
 from test_lora import Conv1D, outputs
 from torch import nn
 
-from benchrunner import RequestError
 from benchrunner.engine import StackedLinear
 from benchrunner.methods.finetune import freeze
 from benchrunner_kit.testing import TinyEncoder, check_method
@@ -119,14 +118,6 @@ def test_layers_that_share_a_weight_share_its_update() -> None:
         nn.init.normal_(weight)
     updates.merge()
     torch.testing.assert_close(encoder.second.weight, encoder.dense.weight)
-
-
-def test_an_encoder_with_bare_matrices_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = TinyEncoder()
-    freeze(encoder, (), "dora")
-    monkeypatch.setattr(TinyEncoder, "bare_matrices", [(encoder, "weight", 1)])
-    with pytest.raises(RequestError, match=r"matrices that are in no linear layer, .* Use --method lora"):
-        DecomposedUpdates(encoder, rank=RANK, alpha=ALPHA, seed=0)
 
 
 def test_the_method_keeps_its_contract(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -249,53 +248,8 @@ def test_a_killed_fit_goes_on_exactly_from_what_is_trained(method: str, names: S
     assert left == expected
 
 
-def test_the_work_counts_trained_and_frozen_weights(tmp_path: Path) -> None:
-    fit_runner, fit = fitted_with_lora(tmp_path)
-    record = fit_runner.folder(fit).record()
-    assert record is not None
-    frozen = 12 * 36 + 12 * 12
-    trained = RANK * (12 + 36) + RANK * (12 + 12) + 2 * 12
-    assert (record.work["trained_weights"], record.work["frozen_weights"]) == (trained, frozen)
-
-
 def test_the_answers_are_those_of_the_merged_encoder(tmp_path: Path) -> None:
     fit_runner, fit = fitted_with_lora(tmp_path)
     assert len(predict(fit, "dev", fit_runner).answers) == 24
     again = fit_runner.planner.plan(fit_runner.plugins.tasks.find("mood"), f"run:{fit.id}", recipe=QUICK)
     assert fit_runner.run(again).status == "done", "finetune goes on from the merged encoder"
-
-
-class Experts(TinyEncoder):
-    """An encoder with matrices that belong to no linear layer: two of them in one parameter, and one in another."""
-
-    def __init__(self, *words: Any, **options: Any) -> None:
-        super().__init__(*words, **options)
-        self.pair = nn.Parameter(torch.randn(2, 5, 7))
-        self.heads = nn.Parameter(torch.randn(6, 2, 4))
-
-    @property
-    def bare_matrices(self) -> Sequence[tuple[nn.Module, str, int]]:
-        return ((self, "pair", 2), (self, "heads", 1))
-
-
-def test_matrices_outside_linear_layers_are_updated(tmp_path: Path) -> None:
-    encoder = Experts()
-    names, before = (
-        list(encoder.state_dict()),
-        {name: encoder.get_parameter(name).clone() for name in ("pair", "heads")},
-    )
-    updates = fresh(encoder)
-    pair, heads = list(updates.updates)[-2:]
-    assert torch.equal(encoder.pair, before["pair"]) and torch.equal(encoder.heads, before["heads"])
-    assert not {id(weight) for weight in encoder.parameters()} & {id(weight) for weight in updates.parameters()}
-    for weight in (*pair.parameters(), *heads.parameters()):
-        nn.init.normal_(weight)
-    (encoder.pair.sum() + encoder.heads.sum()).backward()
-    assert all(weight.grad is not None for weight in (*pair.parameters(), *heads.parameters()))
-    first, second = (b @ a for b, a in zip(pair.get_parameter("b"), pair.get_parameter("a"), strict=True))
-    whole = (heads.get_parameter("b")[0] @ heads.get_parameter("a")[0]).view(6, 2, 4)
-    expected = {"pair": before["pair"] + 2 * torch.stack([first, second]), "heads": before["heads"] + 2 * whole}
-    updates.merge()
-    assert sorted(encoder.state_dict()) == sorted(names)
-    for name, weight in expected.items():
-        torch.testing.assert_close(encoder.get_parameter(name), weight)

@@ -117,11 +117,16 @@ def _grid(section: Section) -> Iterator[Card]:
 
 
 def _slices(section: Section) -> Iterator[Card]:
-    """Show the mean grade of each system in the rows of each label."""
-    about = f"{section.graded}, by the gold label; in parentheses the number of rows"
-    columns = {f"{part.name} ({part.rows:,})": part.means for part in section.by_label}
-    if columns:
-        yield Card("By label", about, matrices=[shaded("system", columns)])
+    """Show the mean grade of each system in the rows of each label, and in those that stand in train."""
+    kinds = (
+        ("By label", "by the gold label", section.by_label),
+        ("Seen in train", "by what is in train", section.by_train),
+    )
+    for title, by, parts in kinds:
+        columns = {f"{part.name} ({part.rows:,})": part.means for part in parts}
+        if columns:
+            about = f"{section.graded}, {by}; in parentheses the number of rows"
+            yield Card(title, about, matrices=[shaded("system", columns)])
 
 
 def _answers(section: Section) -> Iterator[Card]:

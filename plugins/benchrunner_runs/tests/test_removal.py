@@ -1,6 +1,5 @@
 """Runs are removed, or only their weights; what kept studies selected stays."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -30,9 +29,9 @@ def keep_study(
     write_sealed(runs / "studies" / f"{name}.json", fields_json(content))
 
 
-def pruned(removal: Removal) -> tuple[list[str], int, int]:
-    """What a removal says of runs, of what was removed, and of what waits."""
-    return list(removal.removed), removal.bytes, removal.waiting
+def pruned(removal: Removal) -> tuple[list[str], int]:
+    """What a removal says of runs and of the size of what was removed."""
+    return list(removal.removed), removal.bytes
 
 
 def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None:
@@ -41,7 +40,7 @@ def test_pruning_keeps_the_weights_that_a_study_selected(tmp_path: Path) -> None
     keep_study(tmp_path, chosen, chosen, restart)
     assert prune_runs(tmp_path, dry_run=True).removed == (restart,)
     assert (tmp_path / restart / "model").exists()
-    assert pruned(prune_runs(tmp_path)) == ([restart], 100, 0)
+    assert pruned(prune_runs(tmp_path)) == ([restart], 100)
     assert [(tmp_path / run / "model").exists() for run in (chosen, restart, stopped)] == [True, False, True]
     assert len(list((tmp_path / restart).glob("predictions/*/answers.jsonl"))) == 2
     assert prune_runs(tmp_path, keep="none").removed == (chosen,)
@@ -51,7 +50,7 @@ def test_pruning_removes_states_that_no_fit_went_on_from(tmp_path: Path) -> None
     run = made_run(tmp_path)
     (tmp_path / run / "state").mkdir()
     (tmp_path / run / "state" / "state.safetensors").write_bytes(bytes(40))
-    assert pruned(prune_runs(tmp_path)) == ([run], 140, 0)
+    assert pruned(prune_runs(tmp_path)) == ([run], 140)
     assert not (tmp_path / run / "state").exists() and not (tmp_path / run / "model").exists()
 
 
@@ -82,7 +81,7 @@ def test_pruning_removes_checkpoints_of_stopped_fits(tmp_path: Path) -> None:
     with held(tmp_path / running, lambda: None):
         for is_dry in (True, False):
             removal = prune_runs(tmp_path, dry_run=is_dry)
-            assert pruned(removal) == ([alone], 70, 70) and removal.in_use == (running,)
+            assert pruned(removal) == ([alone], 70) and removal.in_use == (running,)
     assert [(tmp_path / run / "checkpoint").exists() for run in (alone, planned, running)] == [False, True, True]
     assert set(prune_runs(tmp_path, keep="none").removed) == {planned, running}
     assert not list(tmp_path.glob("*/checkpoint"))
@@ -132,17 +131,6 @@ def test_a_kept_study_is_removed_with_the_runs_it_alone_shows(tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.glob("*")) == sorted((both, "studies"))
     assert [path.name for path in (tmp_path / "studies").iterdir()] == ["other.json"]
     assert remove_runs(tmp_path, ["other"]).removed == (both,)
-
-
-def test_old_runs_are_removed_unless_shown_or_in_use(tmp_path: Path) -> None:
-    shown, old, busy = (made_run(tmp_path, seed=seed) for seed in range(3))  # ended in 2020
-    new = stopped_fit(tmp_path, 3)  # begun long ago, stopped now
-    os.utime(tmp_path / new / "fit.json", (1_600_000_000,) * 2)
-    keep_study(tmp_path, shown, shown)
-    with held(tmp_path / busy, lambda: None):
-        assert remove_runs(tmp_path, [], older=86_400.0).removed == (old,)
-    assert sorted(path.name for path in tmp_path.glob("*")) == sorted((shown, busy, new, "studies"))
-    assert set(remove_runs(tmp_path, [], older=86_400.0, force=True).removed) == {shown, busy}
 
 
 def test_a_damaged_study_stops_removal(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from benchrunner import ACCURACY, Recipe, RequestError
 from benchrunner.command_line.main import main
 from benchrunner.results import compared, run_study
 from benchrunner.studies.cells import Fitting
-from benchrunner_runs.sizes import sizes_of
+from benchrunner_runs.sizes import size_of
 from benchrunner_runs.summaries import short_ids
 from chancy import chancy
 from command_line import Shell
@@ -56,7 +56,7 @@ def test_the_list_has_a_line_for_each_run(runs: Runs) -> None:
     assert lines[0].split() == ["run", "task", "backbone", "recipe", "dev", "score", "date", "(UTC)", "size"]
     assert lines[1].startswith(f"{failed[:8]}  mine/mood  bad\\nname")
     assert "75.0 accuracy" in lines[2] and lines[2].startswith(f"{run[:8]} ") and " failed " in lines[1]
-    size = sum(sizes_of(runs.folder / name).total for name in (run, failed))
+    size = sum(size_of(runs.folder / name) for name in (run, failed))
     assert lines[3:] == ["  no runs, and left out: photos", f"  2 run(s) in {runs.folder}, {size / 1000:.1f} kB"]
 
 
@@ -99,10 +99,10 @@ def test_scores_of_tasks_that_must_be_read_have_one_scale(runs: Runs) -> None:
 def test_the_list_as_json_has_every_figure(runs: Runs) -> None:
     made_run(runs.folder, score=0.75)
     made_run(runs.folder, seed=1, score=0.25)
-    listed = runs.json("--task", "mood", "--sort", "score")
+    listed = runs.json("--only", "mood", "--sort", "score")
     assert [run["score"] for run in listed["runs"]] == [0.75, 0.25]
     assert listed["runs"][0].keys() >= {"id", "task", "backbone", "recipe", "status", "date", "seconds", "bytes"}
-    assert runs.json("--status", "failed,diverged")["runs"] == []
+    assert runs.json("--only", "failed")["runs"] == []
 
 
 def test_an_empty_folder_is_said_in_one_line(runs: Runs) -> None:
@@ -112,23 +112,19 @@ def test_an_empty_folder_is_said_in_one_line(runs: Runs) -> None:
 def test_show_prints_what_its_json_has(runs: Runs) -> None:
     run = made_run(runs.folder)
     shown = runs("show", run)[1]
-    assert all(
-        part in shown
-        for part in ("mine/mood", "accuracy 0.5000", "9 rows (data rrr", "threads 1", "no kept study", "weights 100 B")
-    )
+    assert all(part in shown for part in ("mine/mood", "accuracy 0.5000", "data rrr", "threads 1", "no kept study"))
     assert runs.json("show", run)["id"] == run
 
 
 def test_rm_and_prune_say_what_they_remove(runs: Runs) -> None:
     first, second = made_run(runs.folder), made_run(runs.folder, seed=1)
     assert runs("prune", "--dry-run")[1].endswith("2 run(s): their weights and checkpoints, 200 B, would be removed\n")
-    planned = {"removed": sorted((first, second)), "bytes": 200, "in_use": [], "studies": [], "waiting": 0}
+    planned = {"removed": sorted((first, second)), "bytes": 200, "in_use": [], "studies": []}
     assert runs.json("prune", "--dry-run") == {**planned, "dry_run": True}
     assert runs.json("prune")["dry_run"] is False
     assert not (runs.folder / first / "model").exists()
     assert runs.json("rm", first)["removed"] == [first]
     assert [run["id"] for run in runs.json()["runs"]] == [second]
-    assert runs.json("rm", "--older", "30d")["removed"] == [second]
 
 
 @pytest.mark.parametrize(
@@ -136,9 +132,6 @@ def test_rm_and_prune_say_what_they_remove(runs: Runs) -> None:
     [
         (["show", "abc"], "There is no run or kept study 'abc'"),
         (["--sort", "scor"], "There is no order 'scor' of runs. Did you mean score"),
-        (["--task", ""], "--task names nothing: give a name, or leave the option out."),
-        (["rm"], "Name the runs or kept studies to remove, or give --older 30d."),
-        (["rm", "--older", "week"], "--older takes days or hours, such as 30d or 12h, not 'week'."),
         (["--sort", "date", "show", "a"], "--sort is for 'runs list': leave it out."),
     ],
 )
@@ -154,7 +147,7 @@ def test_a_wrong_request_is_one_sentence(words: list[str], message: str, runs: R
         ("show", "benchrunner runs show: the following arguments are required: RUN."),
         ("prune a", "benchrunner runs prune: too many words, or options that it does not have: a."),
         ("--force", "benchrunner runs: there is no option --force."),
-        ("show a --task b", "benchrunner runs show: there is no option --task."),
+        ("show a --only b", "benchrunner runs show: there is no option --only."),
         ("lits", "benchrunner runs: there is no action 'lits'. Did you mean list?"),
     ],
 )

@@ -7,7 +7,7 @@ from benchrunner.engine import decoding
 from benchrunner.results import find_study, kept_studies
 from benchrunner_runs.details import run_details
 from benchrunner_runs.removal import prune_runs, remove_runs
-from benchrunner_runs.summaries import chosen_runs, list_runs, sorted_runs
+from benchrunner_runs.summaries import list_runs, sorted_runs, with_words
 from command_line import Shell
 
 
@@ -26,7 +26,7 @@ def test_every_action_gives_what_python_gives(shell: Shell) -> None:
     assert listed["runs"] == same_json(sorted_runs(summaries, "id"))
     assert listed["notes"] == notes == []
     [left] = find_study(runs, "two").selected
-    [right] = [run.id for run in chosen_runs(summaries, backbones=["words"]) if run.id != left]
+    [right] = [run.id for run in with_words(summaries, ["words"]) if run.id != left]
     shown = shell.json("runs", "show", left, *places)
     assert shown.pop("selected_by") == ["two"]
     assert shown == same_json(run_details(runs, left))

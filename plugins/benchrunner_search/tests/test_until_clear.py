@@ -203,22 +203,10 @@ def test_a_budget_of_time_counts_what_records_say(tmp_path: Path) -> None:
 def test_the_plan_of_looks_is_said_everywhere(tmp_path: Path) -> None:
     offered, _ = made(tmp_path, one=BAD, other=GOOD)
     values = as_json(run_study(study_of(offered), offered))
-    assert values["looks"] == [2, 3, 5] and values["begun_after"] == []
+    assert values["looks"] == [2, 3, 5]
     assert any("looks at 2, 3, 5; corrected for this" in note for note in values["notes"])
     assert any("corrected for 1 test and 3 looks" in note for note in values["notes"])
     assert any(note.endswith("; restarts 2") for note in values["notes"])
-
-
-def test_a_study_begun_without_looks_is_named(tmp_path: Path) -> None:
-    """Whoever adds restarts because of what two restarts showed has looked before the looks were planned."""
-    offered, _ = made(tmp_path, one=ONE, other=LIKE_IT)
-    tasks = tuple(offered.plugins.tasks.values())
-    seen = run_study(compared(("one", "other"), tasks, Fitting(Grid({"lr": (1.0,)}), seeds=(0, 1))), offered)
-    for _ in range(2):
-        result = run_study(study_of(offered), offered)
-        assert result.study.begun_after == (seen.name,)
-        assert any(f"run before, for {seen.name}, without these looks" in note for note in as_json(result)["notes"])
-    assert read_study(result.name, offered).study.begun_after == (seen.name,)
 
 
 def test_a_dry_run_counts_the_least_and_the_most(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ class Board:
     """Everything that a site shows."""
 
     title: str
-    url: str
     with_rows: bool
     tasks: tuple[Task, ...]
     entries: tuple[Entry, ...]

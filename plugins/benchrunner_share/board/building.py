@@ -26,8 +26,6 @@ class Wishes:
     """What the owner of a board asks for."""
 
     title: str = "Board"
-    url: str = ""
-    """Where the site will be published; empty if that is not known."""
     tasks: tuple[str, ...] = ()
     """Names of the tasks of the board; empty for those of more than half of the folders."""
     splits: tuple[str, ...] = ()
@@ -36,10 +34,6 @@ class Wishes:
     """The system that all others are compared with; None compares every two systems."""
     with_rows: bool = False
     """Whether texts and gold answers of the data are shown."""
-
-    def __post_init__(self) -> None:
-        if self.url and not self.url.startswith(("https://", "http://")):
-            raise RequestError(f"--url {self.url}: the address of a site begins with https://.")
 
 
 @final
@@ -129,7 +123,6 @@ def _board(folders: Iterable[Accepted | Refused], wishes: Wishes, installed: Seq
         raise RequestError(f"No system has scores of all of {', '.join(places)}: name fewer with --tasks.")
     return Board(
         title=wishes.title,
-        url=wishes.url.rstrip("/"),
         with_rows=wishes.with_rows,
         tasks=tasks,
         entries=(*whole, *part),

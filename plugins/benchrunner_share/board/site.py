@@ -1,4 +1,4 @@
-"""The files of a board's site: pages, feed, JSON, CSV, and the metadata that the shared folders hold."""
+"""The files of a board's site: pages, JSON, CSV, and the metadata that the shared folders hold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from benchrunner.engine import decoding
 from benchrunner.results import comparison
 from benchrunner_share.board.board import Board
-from benchrunner_share.board.feed import atom
 from benchrunner_share.board.pages import Pages
 from benchrunner_share.board.receiving import Accepted
 from benchrunner_share.private_texts import Private
@@ -29,7 +28,6 @@ def site_files(board: Board, private: Private) -> Iterator[tuple[str, str]]:
         yield board.pages[entry.name], pages.system(entry)
     for task in board.tasks:
         yield board.task_pages[task.name], pages.task(task)
-    yield "feed.xml", atom(board)
     yield "board.csv", comparison.as_text("csv", board.result)
     yield from _json_files(board)
     for files in board.metadata.values():

@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
-from xml.etree import ElementTree
 
 import pytest
 from board_folders import SECRET, SKILLS, TASKS, Folders, share
@@ -206,20 +205,6 @@ def test_one_backbone_of_two_senders_is_two_systems(folders: Folders, tmp_path: 
     assert "lab/good (folder-0)" in page and "lab/good (folder-9)" in page
 
 
-def test_the_feed_has_an_entry_for_each_folder(folders: Folders, tmp_path: Path) -> None:
-    build(folders, folders.results, tmp_path / "site", url="https://example.org/board/")
-    space = "{http://www.w3.org/2005/Atom}"
-    feed = ElementTree.parse(tmp_path / "site" / "feed.xml").getroot()
-    entries = feed.findall(f"{space}entry")
-    assert feed.findtext(f"{space}id") == "https://example.org/board/"
-    assert len({entry.findtext(f"{space}id") for entry in entries}) == 3
-    for entry in (feed, *entries):
-        assert entry.findtext(f"{space}title") and entry.findtext(f"{space}updated")
-        assert all(
-            link.get("href", "").startswith("https://example.org/board/") for link in entry.findall(f"{space}link")
-        )
-
-
 def test_equal_folders_give_equal_bytes(folders: Folders, site: Path, tmp_path: Path) -> None:
     build(folders, folders.results, tmp_path / "site", title="Small <i>encoders</i>")
     files = [path.relative_to(site) for path in site.rglob("*") if path.is_file()]
@@ -237,8 +222,6 @@ def test_metadata_is_that_of_the_shared_folders(folders: Folders, site: Path) ->
 def test_wrong_wishes_say_what_to_do(folders: Folders, tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="system"):
         build(folders, folders.results, tmp_path / "site", against="lab/goood")
-    with pytest.raises(RequestError, match=r"begins with https://"):
-        build(folders, folders.results, tmp_path / "site", url="example.org")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("")
     with pytest.raises(RequestError, match="has other files"):
@@ -294,7 +277,6 @@ def test_one_folder_stops_no_board(name: str, folders: Folders, tmp_path: Path) 
     ("place", "error"),
     [
         ("joining.Entry.seconds", OverflowError("too large")),
-        ("feed._add_folder", MemoryError()),
         ("pages.Pages.system", KeyError("x")),
     ],
 )

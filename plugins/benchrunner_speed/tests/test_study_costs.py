@@ -13,14 +13,12 @@ from benchrunner_speed import study_costs
 from benchrunner_speed.bench import Facts
 from benchrunner_speed.machine import Machine
 from benchrunner_speed.measuring import Footprint, Measurement, Timing
-from benchrunner_speed.operations import Operations
 from benchrunner_speed.settings import SpeedSettings
-from benchrunner_speed.study_costs import SystemFits, costs_of_study, operations_of
+from benchrunner_speed.study_costs import SystemFits, costs_of_study
 
-FOOTPRINT = Footprint("a", Facts(50, 40, 512, Operations(10, 1)), 1000, 2000)
+FOOTPRINT = Footprint("a", Facts(50, 512), 1000, 2000)
 MACHINE = Machine("Some processor", "cpu", "x86_64", "fp32", 1, 2, "AVX2", {"torch": "2"}, load=0.0)
 NUMERICS = {"device": "cpu", "device_name": "x86_64", "threads": 1, "precision": "fp32", "capability": "AVX2"}
-WORK = {"train_tokens": 6.0, "train_pairs": 18.0, "trained_weights": 41.0, "frozen_weights": 0.0}
 PLACE = Workspace(Path("runs"), Path("cache")), Computing("cpu")
 
 
@@ -28,8 +26,8 @@ def fit(backbone: str, seed: int = 0) -> Fit:
     return Fit("mine/mood", backbone, "finetune", Recipe(), seed, "data", {}, f"revision of {backbone}", {})
 
 
-def record(of: Fit, seconds: float = 3.0, work: Any = WORK, **numerics: Any) -> Record:
-    return Record(of.id, "done", timings={"train_seconds": seconds}, work=work, numerics=NUMERICS | numerics)
+def record(of: Fit, seconds: float = 3.0, **numerics: Any) -> Record:
+    return Record(of.id, "done", timings={"train_seconds": seconds}, numerics=NUMERICS | numerics)
 
 
 @pytest.fixture
@@ -72,12 +70,11 @@ def test_progress_is_shown_where_it_is_asked_for(
     assert capsys.readouterr().err == said
 
 
-def test_seconds_and_operations_are_means_with_their_range(asked: list[list[str]]) -> None:
+def test_seconds_are_means_with_their_range(asked: list[list[str]]) -> None:
     fits = [fit("a"), fit("a", seed=1)]
     found = costs({"a": fits}, [record(fits[0], 2.0), record(fits[1], 4.0)])
-    seconds, work = found["a", "training time", "s/fit"], found["a", "training work", "FLOPs/fit"]
+    seconds = found["a", "training time", "s/fit"]
     assert (seconds.value, seconds.low, seconds.high) == (3.0, 2.0, 4.0)
-    assert (work.value, work.low) == (3 * (10 * 6 + 18), None)
 
 
 @pytest.mark.parametrize(
@@ -111,12 +108,3 @@ def test_no_encoder_is_measured_where_code_is_trusted(asked: list[list[str]], tm
     assert asked == []
     assert [(cost.quantity, cost.value) for cost in found] == [("parameters", None), ("training time", 3.0)]
     assert found[0].note.startswith("a is not measured: trusted code")
-
-
-@pytest.mark.parametrize(
-    "work",
-    [{}, {**WORK, "trained_weights": 4.0}, {name: value for name, value in WORK.items() if name != "train_pairs"}],
-    ids=["not counted", "a head alone", "an older record"],
-)
-def test_work_that_is_not_known_is_absent(work: Any) -> None:
-    assert operations_of(work, FOOTPRINT) is None

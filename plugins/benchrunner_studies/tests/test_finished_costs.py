@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchrunner.io.seals import read_sealed, write_sealed
-from benchrunner_studies.finished_costs import FitCost, expected_cost, finished_costs
+from benchrunner_studies.finished_costs import FitCost, expected_seconds, finished_costs
 from made_runs import made_run
 
 KIND = ("tiny 1", "finetune", "cpu", "fp32")
@@ -29,15 +29,12 @@ def test_costs_are_read_from_records(tmp_path: Path) -> None:
 
 def test_fits_of_the_same_task_count_first() -> None:
     other = replace(COST, task="mine/other", row_seconds=9.0)
-    cost = expected_cost([COST, other, replace(COST, row_seconds=0.7), replace(COST, row_seconds=0.6)], COST)
-    assert cost is not None
-    assert (cost.row_seconds, cost.basis) == (0.6, "3 finished fits of the backbone on the task")
-    assert cost.seconds(100) == pytest.approx(62.0)
-    rough = expected_cost([other], COST)
-    assert rough is not None and rough.basis == "1 finished fit of the backbone on mine/other: rough"
+    costs = [COST, other, replace(COST, row_seconds=0.7), replace(COST, row_seconds=0.6)]
+    assert expected_seconds(costs, COST.task, KIND, 100) == pytest.approx(62.0)
+    assert expected_seconds([other], COST.task, KIND, 100) == pytest.approx(902.0)
 
 
 @pytest.mark.parametrize(("place", "other"), list(enumerate(("large", "features", "cuda", "bf16"))))
 def test_what_was_measured_elsewhere_is_no_estimate(place: int, other: str) -> None:
     kind = (*KIND[:place], other, *KIND[place + 1 :])
-    assert expected_cost([replace(COST, kind=kind)], COST) is None
+    assert expected_seconds([replace(COST, kind=kind)], COST.task, KIND, 100) is None

@@ -105,10 +105,6 @@ class HubEncoder(Encoder):
         return (self.summary_layers,) if self.summary_layers.is_fresh else ()
 
     @property
-    def bare_matrices(self) -> Sequence[tuple[nn.Module, str, int]]:
-        return layers.bare_matrices(self.model)
-
-    @property
     def layers(self) -> Sequence[nn.Module]:
         modules = layers.layers_of(self.model)
         if not modules:

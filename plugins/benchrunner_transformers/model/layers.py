@@ -68,25 +68,6 @@ def repeated(model: PreTrainedModel) -> list[nn.Module]:
     return repeated_modules
 
 
-def bare_matrices(model: PreTrainedModel) -> list[tuple[nn.Module, str, int]]:
-    """Find parameters of three sizes that hold matrices.
-
-    They are those of XLNet's attention, (hidden, heads, head), of SqueezeBERT's convolutions of width 1, and those of
-    mixtures of experts, whose first size is the number of experts.
-    """
-    hidden = getattr(model.config.get_text_config(), "hidden_size", 0)
-    places = list[tuple[nn.Module, str, int]]()
-    for module in model.modules():
-        for name, weight in module.named_parameters(recurse=False):
-            if weight.ndim != 3 or "embed" in name:
-                continue
-            if isinstance(module, nn.Conv1d):
-                places += [(module, name, 1)] if weight.shape[2] == 1 else []
-            elif min(weight.shape) > 1:
-                places.append((module, name, 1 if len(weight) == hidden else len(weight)))
-    return places
-
-
 @torch.no_grad()
 def draw(model: PreTrainedModel, layer: nn.Module, source: torch.Generator) -> None:
     """Draw the weights of a layer as the library draws those of a model without pre-training."""

@@ -22,7 +22,7 @@ RETURNED = {
     "fit that returns None": (f"{FIT}None", "'bad-method' returned None, not an Outcome"),
     "fit with an unknown status": (f"{FIT}Outcome(status='perfect')", "bad-method|perfect"),
     "fit with an endless time": (f"{FIT}Outcome(timings={{'wait': 1e999}})", "bad-method|timings.wait: expected a"),
-    "predict that returns None": (f"{PREDICT}None", "predicted None|bad-method"),
+    "predict that returns None": (f"{PREDICT}None", "gave None outputs|bad-method"),
     "predict with too few rows": (f"{NUMPY}ones((1, 2))", "1 outputs, where 3 were expected"),
     "predict of another shape": (f"{NUMPY}ones((3, 7))", CULPRIT),
     "predict of objects": (f"{NUMPY}array([None] * 3)", CULPRIT),

@@ -131,21 +131,11 @@ def _check_sources(folder: Path, earlier: Sequence[SourceFacts], now: Sequence[S
         if old != new:
             if old.revision:
                 advice = f"{advice} The old data set is {old.name}@{old.revision}."
-            raise DataError(
-                f"The corpus has changed: {new.name} is not what it was ({_difference(old, new)}). {advice}"
-            )
+            raise DataError(f"The corpus has changed: {new.name} is not what it was, or is read otherwise. {advice}")
     if len(earlier) != len(now):
         gone = earlier[len(now) :]
         first = f"{gone[0].name} is gone" if gone else f"{now[len(earlier)].name} is new"
         raise DataError(f"The corpus has changed: {first}. {advice}")
-
-
-def _difference(old: SourceFacts, new: SourceFacts) -> str:
-    if old.passages_only != new.passages_only:
-        return "passages only then, all lines now" if old.passages_only else "all lines then, passages only now"
-    if old.size != new.size:
-        return f"{old.size:,} bytes then, {new.size:,} now"
-    return f"{(old.sha256 or old.revision)[:12]} then, {(new.sha256 or new.revision)[:12]} now"
 
 
 def read_manifest(folder: Path) -> Manifest | None:

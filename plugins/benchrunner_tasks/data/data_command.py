@@ -6,12 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner.command_line import options
-from benchrunner.command_line.output import DONE, FAILED, print_json
-from benchrunner.console.printing import print_line, print_note
+from benchrunner import print_line, print_note
+from benchrunner.results import command_line
 
 if TYPE_CHECKING:
-    from benchrunner.tasks.data_status import SplitStatus
+    from benchrunner_tasks.data.data_checks import SplitStatus
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -21,47 +20,48 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     # with a default, argparse does not list TASK among what is missing
     parser.add_argument("tasks", nargs="*", default=[], metavar="TASK", help="only these tasks")
-    options.add_workspace(parser)
-    options.add_json(parser)
+    command_line.options.add_workspace(parser)
+    command_line.options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the status of every split; exit code 1 if data cannot be used, or if fetch did not find it."""
-    from benchrunner.tasks.data_status import data_status
+    from benchrunner_tasks.data.data_checks import data_status
 
+    options, output = command_line.options, command_line.output
     fetch = arguments.action == "fetch"
     arguments.offline = arguments.offline or not fetch
     workspace = options.workspace(arguments)
     tasks = options.tasks(arguments, arguments.tasks) if arguments.tasks else arguments.plugins.tasks.values()
     splits = data_status(tasks, workspace)
-    faults = [status for status in splits if status.rows is None and (fetch or not status.is_missing)]
+    faults = [status for status in splits if status.rows is None and (fetch or not status.missing)]
     if arguments.json:
-        print_json(splits)
+        output.print_json(splits)
     else:
         shown = splits
         if not arguments.tasks and not fetch:
-            shown = faults
+            shown = [status for status in splits if status.faults and not status.missing]
             absent = {status.task for status in splits if status.rows is None}
             ready = [task.name for task in tasks if task.name not in absent]
             print_line(f"ready: {', '.join(ready) or 'no task'}")
             print_line(f"not ready: {len(absent):,} other tasks; 'benchrunner data status TASK' says why")
         for status in shown:
             print_line(_line(status, workspace.data))
-        if any(status.is_missing for status in splits):
+        if any(status.missing for status in splits):
             hub = "" if fetch else ", or run 'benchrunner data fetch' to ask the hub"
             print_note(f"Put the missing files below {workspace.data or 'a folder, and give --data FOLDER'}{hub}.")
-    return FAILED if faults else DONE
+    return output.FAILED if faults else output.DONE
 
 
 def _line(status: SplitStatus, folder: Path | None) -> str:
     name = f"{status.task} {status.split}"
     if status.rows is None:
-        if status.is_missing:
+        if status.missing:
             reasons = "; ".join(status.problem.split("\n  - ")[1:])
             return f"{name:<28} not found: {reasons}{_hint(reasons, folder)}"
         return f"{name:<28} {status.problem}"
-    notes = "".join(f"; {note}" for note in status.notes)
-    return f"{name:<28} {status.rows:>9,} rows  {status.fingerprint[:12]}  {status.origin}{notes}"
+    notes = "".join(f"; {note}" for note in (*status.faults, *status.notes))
+    return f"{name:<28} {status.rows:>9,} rows  {status.sha256[:12]}  {status.origin}{notes}"
 
 
 def _hint(reasons: str, folder: Path | None) -> str:

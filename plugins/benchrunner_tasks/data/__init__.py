@@ -1,0 +1,1 @@
+"""Checks of the data of tasks, and the command that prints them."""
