@@ -29,11 +29,6 @@ class CommandEstimate:
     seconds: float | None = None
     """Seconds that are left on this machine, by what the command measured in an earlier run; None if it did not."""
 
-    @property
-    def is_done(self) -> bool:
-        """Whether the command has nothing left to do, because its result is there already."""
-        return not self.left
-
 
 @final
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Finetune(Method):
         from benchrunner.training.embedding_rows import WHOLE_TABLE, narrowed, trained_tables
 
         assert job.train is not None
-        encoder = steps.load_trained_encoder(job, seed=job.fit.seed)
+        encoder = steps.load_encoder(job, seed=job.fit.seed)
         recipe = job.fit.recipe
         redraw(encoder, recipe.redraw_layers, seed=job.fit.seed)
         head = self.make_head(encoder, job)

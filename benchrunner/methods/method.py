@@ -9,10 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from benchrunner.errors import PluginError, RequestError, closest_names
+from benchrunner.errors import PluginError, UnknownName
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.progress import Event
-from benchrunner.io.messages import quoted
 from benchrunner.parameters.parameter import Parameter, Value
 from benchrunner.parameters.recipes import RECIPE_FIELDS, SPECIAL, STEP_FIELDS, Recipe, is_parameter
 
@@ -125,8 +124,9 @@ class Method(ABC):
     """False for methods whose fits do not depend on the seed, so that one restart is enough."""
     exports: bool = False
     """True if `head.safetensors` holds a linear layer `output`, which `runs export` writes for other libraries."""
-    gives_answers: bool = False
-    """True for methods that compute no outputs: `answers` returns the answers that another system gave."""
+    given_answers: Callable[[Job, Rows, str, Any], Sequence[Any]] | None = None
+    """Returns the answers that another system gave to the rows of a split, for methods that compute no outputs; is also
+    given the name of the split and the `Plugins`. Raises a `DataError` that names a missing or wrong answer."""
     recipe_fields: tuple[str, ...] = ()
     """Fields of `recipes.SPECIAL` that this method uses."""
     parameters: tuple[Parameter, ...] = ()
@@ -148,24 +148,18 @@ class Method(ABC):
         """Return whether a field of recipes, or a parameter `METHOD.NAME`, changes a fit to a problem."""
         if is_parameter(name):
             return name.rpartition(".")[0] == self.name
-        if not self.needs_backbone or self.gives_answers:
+        if not self.needs_backbone or self.given_answers:
             return name == "limit_train"
         return not RECIPE_FIELDS[name].read_by or name in self.fields_read(problem)
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter that `METHOD.NAME` means; raise a `RequestError` if the method does not declare it."""
-        for parameter in self.parameters:
-            if name == f"{self.name}.{parameter.name}":
-                return parameter
-        known = [parameter.name for parameter in self.parameters]
-        if not known:
-            raise RequestError(
-                f"There is no parameter '{name}': the method '{self.name}' has no parameters of its own."
-            )
-        close = closest_names(name.removeprefix(f"{self.name}."), known)
-        listed = [f"{self.name}.{own}" for own in close or known]
-        advice = f"Did you mean {' or '.join(listed)}?" if close else f"The method has {', '.join(listed)}."
-        raise RequestError(f"There is no parameter '{name}'. {advice}")
+        own = name.removeprefix(f"{self.name}.")
+        known = {parameter.name: parameter for parameter in self.parameters}
+        if own not in known:
+            advice = "'benchrunner list methods' shows the parameters of all methods."
+            raise UnknownName("parameter", own, known, advice, where=f"of the method '{self.name}'")
+        return known[own]
 
     def check_declared(self) -> None:
         """Raise a `PluginError` that says which of the class attributes is declared wrongly."""
@@ -177,11 +171,6 @@ class Method(ABC):
         for name in self.recipe_defaults:
             if name not in RECIPE_FIELDS:
                 raise PluginError(f"`recipe_defaults` names '{name}', which is no field of `Recipe`: leave it out")
-        declared: object = self.parameters
-        if not isinstance(declared, tuple) or not all(isinstance(own, Parameter) for own in declared):
-            raise PluginError(
-                f"the method '{self.name}' needs a tuple of Parameter as its parameters, not {quoted(declared)}"
-            )
         names = set[str]()
         for parameter in self.parameters:
             if parameter.name in names:
@@ -220,13 +209,6 @@ class Method(ABC):
 
     def seeds(self, task: Task, backbone: str) -> tuple[int, ...]:
         """Return the seeds of which there are answers to a task; only methods that give answers implement it."""
-        raise NotImplementedError
-
-    def answers(self, job: Job, rows: Rows, split: str, plugins: Any) -> Sequence[Any]:
-        """Return an answer to each row of a split; only methods that give answers implement it.
-
-        Raise a `DataError` that names the place of a missing or wrong answer.
-        """
         raise NotImplementedError
 
     @abstractmethod

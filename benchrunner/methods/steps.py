@@ -41,18 +41,15 @@ Model = Callable[["FlatBatch"], torch.Tensor]
 
 
 def load_encoder(job: Job, *, seed: int) -> Encoder:
-    """Load the encoder to train or to read, with the recipe's dropout rate."""
+    """Load the encoder to train or to read, with the recipe's dropout rate.
+
+    In training, the encoder computes its layers again in the backward pass if the job says so.
+    """
     encoder = _checked_encoder(job, seed)
-    if job.fit.recipe.dropout is not None:
-        encoder.set_dropout(job.fit.recipe.dropout)
-    return encoder
-
-
-def load_trained_encoder(job: Job, *, seed: int) -> Encoder:
-    """Load the encoder to train, which computes its layers again in the backward pass if the job says so."""
-    encoder = load_encoder(job, seed=seed)
     if job.computing.recompute:
         encoder.recompute_layers()
+    if job.fit.recipe.dropout is not None:
+        encoder.set_dropout(job.fit.recipe.dropout)
     return encoder
 
 

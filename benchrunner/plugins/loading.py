@@ -36,13 +36,6 @@ def end_beside_threads(code: int) -> None:
         os._exit(code)
 
 
-def _working_folder() -> str:
-    """Return the working folder; an empty text if it was removed."""
-    with contextlib.suppress(FileNotFoundError):
-        return os.getcwd()  # noqa: PTH109
-    return ""
-
-
 @final
 class Loading:
     """Context manager in which plugins are loaded. What they print goes to standard error, not into JSON."""
@@ -66,18 +59,14 @@ class Loading:
 
     @contextlib.contextmanager
     def plugin(self, name: str) -> Iterator[None]:
-        """Run code of a plugin. Settings of torch and the working folder are set back, with a note."""
+        """Run code of a plugin. Settings of torch are set back, with a note."""
         self._plugin = (name, time.monotonic())
         before = torch_settings()
         running = threading.enumerate()
-        folder = _working_folder()
         try:
             yield
         finally:
             self._plugin = None
-            if folder and _working_folder() != folder:
-                os.chdir(folder)
-                print_note(f"benchrunner: the plugin '{name}' left the working folder. It is {folder} again.")
             for setting, value in reset_torch(before).items():
                 print_note(
                     f"benchrunner: the plugin '{name}' set torch's {setting} to {value}, for all fits of this process. "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import shutil
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,20 +15,21 @@ from typing import Any, TypeVar
 from benchrunner.errors import DamagedFile, RequestError, UnknownName
 from benchrunner.fits.fit import Fit, Prediction, Record
 from benchrunner.io.decoding import from_json
-from benchrunner.io.files import remove, remove_whole, write_folder_atomically
+from benchrunner.io.files import remove, remove_whole
 from benchrunner.io.locks import held, held_if_free, is_held, is_read_only
 from benchrunner.io.seals import (
     check_files,
     checked_content,
     checksum,
-    find_sealed,
     made_again,
+    read_sealed,
     sealed,
     write_sealed,
 )
 from benchrunner.plugins.registry import Plugins
 
 T = TypeVar("T")
+Named = TypeVar("Named", Fit, Prediction, Record)
 
 OTHER_RUNS = "--runs DIR names another folder of fits."
 """Advice where a run or a study is not found."""
@@ -91,28 +91,12 @@ class RunFolder:
         return self.path / "log.jsonl"
 
     def fit(self) -> Fit:
-        """Read the fit; raise a `RequestError` if the file is missing or belongs to another fit."""
-        path = self.path / "fit.json"
-        fit = _read(Fit, path)
-        if fit is None:
-            raise RequestError(
-                f"{path}: there is no such file, which says what the run is. Without it the run cannot be read: "
-                f"remove the folder {self.path}."
-            )
-        if fit.id != self.path.name:
-            raise RequestError(
-                f"{path}: this is the fit {fit.id}, which belongs in a folder of that name: the file was edited, or "
-                f"written by another version. Remove the folder {self.path}."
-            )
-        return fit
+        """Read the fit; raise a `DamagedFile` if the file is missing or belongs to another fit."""
+        return _own(Fit, self.path / "fit.json")
 
     def family(self) -> Family:
         """Read which backbone family made the fit."""
-        path = self.path / "family.json"
-        family = _read(Family, path)
-        if family is None:
-            raise DamagedFile(f"{path}: there is no such file. {made_again(self.path)}")
-        return family
+        return _read(Family, self.path / "family.json")
 
     def keep_fit(self, fit: Fit) -> None:
         """Write the fit to `fit.json`, before training starts."""
@@ -144,8 +128,7 @@ class RunFolder:
 
     def record(self) -> Record | None:
         """Read the fit's record; None if the fit is not finished."""
-        path = self.path / "record.json"
-        return _of(self.path.name, path, _read(Record, path))
+        return _record(self.path)
 
     def finished_record(self) -> Record | None:
         """Read the fit's record; None if the fit must run, because it is not finished or has failed."""
@@ -162,8 +145,7 @@ class RunFolder:
 
     def prediction_record(self, prediction: str) -> Record | None:
         """Read a prediction's record; None if there is none."""
-        path = self.prediction(prediction) / "record.json"
-        return _of(prediction, path, _read(Record, path))
+        return _record(self.prediction(prediction))
 
     def predictions(self, task: str = "", split: str = "") -> Iterator[tuple[Prediction, float, Path]]:
         """Yield every finished prediction of a split, with its date in seconds since 1970 and its folder.
@@ -186,7 +168,7 @@ class RunFolder:
     def tuned(self, key: str) -> dict[str, Any]:
         """Read the settings that were tuned under this key; an empty key accepts any. Empty if there are none."""
         path = self.path / "tuned.json"
-        kept = _read(_Tuned, path, path)
+        kept = _read(_Tuned, path, path) if path.exists() else None
         return dict(kept.settings) if kept is not None and key in ("", kept.key) else {}
 
     def keep_tuned(self, key: str, settings: Mapping[str, Any]) -> None:
@@ -194,15 +176,12 @@ class RunFolder:
         write_sealed(self.path / "tuned.json", _Tuned(key, settings))
 
     def take_over(self, shorter: RunFolder) -> None:
-        """Let this fit begin with the state that a shorter fit left, and with its log, unless this fit has begun.
-
-        The files are linked, and copied where the disk has no links.
-        """
+        """Move the state that a shorter fit left to this fit, and copy its log, unless this fit has begun."""
         if self.checkpoint.exists():
             return
         with contextlib.suppress(FileNotFoundError):  # it left none, or another process has gone on from it
             shutil.copyfile(shorter.log, self.log)  # first: a fit with a checkpoint has begun
-            write_folder_atomically(self.checkpoint, lambda part: _linked(shorter.state, part))
+            shorter.state.rename(self.checkpoint)
 
     def forget_state(self) -> None:
         """Remove the state that the fit left."""
@@ -239,34 +218,30 @@ class RunFolder:
         return held(self.path, waiting)
 
 
-def _linked(source: Path, target: Path) -> None:
-    """Link the files of a folder into another one."""
-    for file in source.iterdir():
-        try:
-            os.link(file, target / file.name)
-        except FileNotFoundError:
-            raise
-        except OSError:
-            shutil.copyfile(file, target / file.name)
+def _read(kind: type[T], path: Path, place: Path | None = None) -> T:
+    """Read a sealed JSON file.
 
-
-def _read(kind: type[T], path: Path, place: Path | None = None) -> T | None:
-    """Read a sealed JSON file; None if it is missing.
-
-    If it is damaged or edited, raise a `DamagedFile` that says to remove the place, by default the file's folder.
+    If it is missing or damaged, raise a `DamagedFile` that says to remove the place, by default the file's folder.
     """
     remedy = made_again(place or path.parent)
-    data = find_sealed(path, remedy)
-    return None if data is None else from_json(kind, data, path, DamagedFile, remedy)
+    return from_json(kind, read_sealed(path, remedy), path, DamagedFile, remedy)
 
 
-def _of(name: str, path: Path, record: Record | None) -> Record | None:
-    """Return a record; raise a `DamagedFile` if it belongs to another fit or prediction than its folder."""
-    if record is not None and record.id != name:
+def _own(kind: type[Named], path: Path) -> Named:
+    """Read a file of a folder whose name is the id of what is read; raise a `DamagedFile` if it is another one's."""
+    value = _read(kind, path)
+    if value.id != path.parent.name:
         raise DamagedFile(
-            f"{path}: this is the record of {record.id}, and the folder is that of {name}. {made_again(path.parent)}"
+            f"{path}: this file is of {value.id}, and its folder is that of {path.parent.name}: it was edited, or "
+            f"written by another version. {made_again(path.parent)}"
         )
-    return record
+    return value
+
+
+def _record(folder: Path) -> Record | None:
+    """Read the record in the folder of a fit or of a prediction; None if it is missing."""
+    path = folder / "record.json"
+    return _own(Record, path) if path.exists() else None
 
 
 def answer_lines(answers: Sequence[Any]) -> list[str]:
@@ -295,15 +270,7 @@ def read_prediction(folder: Path) -> Prediction:
 
     Raises a `DamagedFile` if the file is missing, damaged or of another folder.
     """
-    path = folder / "prediction.json"
-    prediction = _read(Prediction, path)
-    if prediction is None:
-        raise DamagedFile(f"{path}: there is no such file. {made_again(folder)}")
-    if prediction.id != folder.name:
-        raise DamagedFile(
-            f"{path}: this is the prediction {prediction.id}, and its folder has another name. {made_again(folder)}"
-        )
-    return prediction
+    return _own(Prediction, folder / "prediction.json")
 
 
 def read_answers(folder: Path, record: Record) -> list[Any]:

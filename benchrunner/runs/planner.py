@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit
 from benchrunner.io.identity import description_of, identity
 from benchrunner.io.json_form import as_json
-from benchrunner.io.messages import either
+from benchrunner.io.messages import either, quoted
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
@@ -36,6 +35,16 @@ TRAINED_BYTES = 16
 ACTIVATION_BYTES = 0.006
 """Bytes of activations for each weight and each token of a micro-batch: 68 x hidden size x layers in fp32 (twice the 34
 of Korthikanti et al. 2022, section 4.1, for 16 bits), where a layer has 12 x hidden size^2 weights of 768 columns."""
+CHANGEABLE = {
+    "data": "training data",
+    "revision": "backbone",
+    "suppliers": "code",
+    "problem": "problem",
+    "method_fields": "method",
+}
+"""Field of a fit that may change between the plan and the fit -> what a message calls it."""
+MOST_QUOTED = 300
+"""Characters of such a field that a message quotes."""
 PROCESS_BYTES = 700_000_000
 """Bytes of a process that has loaded torch, the plugins and its data."""
 
@@ -137,7 +146,7 @@ class Planner:
         `shorter` is the fit from whose state it goes on.
         """
         task, method = self.plugins.tasks.find(fit.task), self.plugins.methods.find(fit.method)
-        if not method.needs_backbone or method.gives_answers:
+        if not method.needs_backbone or method.given_answers:
             return FitCost(flops=0.0, memory=PROCESS_BYTES)
         weights, recipe = self._weight_count(fit.backbone) or BASE_WEIGHTS, fit.recipe
         rows = self.training_rows(task, recipe, fit.seed).table
@@ -212,28 +221,19 @@ class Planner:
             plugins.append(self.plugins.supplier(family))
         return {plugin.title: plugin.code for plugin in plugins}
 
-    def check_unchanged(self, fit: Fit, rows: Rows, backbone: Backbone | None, suppliers: Mapping[str, str]) -> None:
-        """Raise a `RequestError` if the data, the backbone or the code changed since the fit was planned."""
-        if rows.fingerprint != fit.data:
-            raise RequestError(
-                f"{rows.origin}: the training data of {fit.task} changed since this fit was planned. "
-                "Repeat the command."
-            )
+    def check_unchanged(self, fit: Fit) -> None:
+        """Raise a `RequestError` if the same plan would give another fit now."""
+        task = self.plugins.tasks.find(fit.task)
         with files_read_whole():
-            revision = "" if backbone is None else backbone.revision(self.workspace)
-        if revision != fit.revision:
-            raise RequestError(f"The backbone {fit.backbone} changed since this fit was planned. Repeat the command.")
-        if suppliers != fit.suppliers:
-            raise RequestError(
-                f"The fit {fit.id} was planned with {_listed(fit.suppliers)}; installed is {_listed(suppliers)}. "
-                "Repeat the command that planned it: other code makes another fit."
-            )
-        task, method = self.plugins.tasks.find(fit.task), self.plugins.methods.find(fit.method)
-        if as_json(task.problem.identity()) != fit.problem or _fields(method, task) != fit.method_fields:
-            raise RequestError(
-                f"The problem of {fit.task} or the method {fit.method} has other fields than when this fit was "
-                "planned. Repeat the command."
-            )
+            now = self.plan(task, fit.backbone, method=fit.method, recipe=fit.recipe, seed=fit.seed)
+        for name, what in CHANGEABLE.items():
+            before, after = getattr(fit, name), getattr(now, name)
+            if before != after:
+                raise RequestError(
+                    f"The {what} of the fit {fit.id} ({fit.task}, {fit.backbone or fit.method}) changed since it was "
+                    f"planned: from {quoted(before, MOST_QUOTED)} to {quoted(after, MOST_QUOTED)}. Repeat the command "
+                    "that planned it, which makes another fit."
+                )
 
 
 def _fields(method: Method, task: Task) -> str:
@@ -242,7 +242,7 @@ def _fields(method: Method, task: Task) -> str:
     Parameters are declared in a field, and their values are in the recipe. A method that gives answers gives others to
     each task, also where the training rows are equal.
     """
-    if method.gives_answers:
+    if method.given_answers:
         return task.name
     if not is_dataclass(method) or not method.__dataclass_params__.frozen:
         return ""
@@ -250,10 +250,6 @@ def _fields(method: Method, task: Task) -> str:
     for name in ("name", "about", "parameters"):
         fields.pop(name, None)
     return identity(fields) if fields else ""
-
-
-def _listed(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def _without_ignored_fields(recipe: Recipe, task: Task, method: Method) -> Recipe:

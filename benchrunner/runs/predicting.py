@@ -25,7 +25,7 @@ from benchrunner.io.messages import quoted
 from benchrunner.io.seals import check_seal, made_again, read_sealed, seal_files
 from benchrunner.metrics import Metric, Score
 from benchrunner.plugin_code import PluginFailure, guarded
-from benchrunner.problems.problem import Problem, are_equal
+from benchrunner.problems.problem import Problem
 from benchrunner.runs.folder import RunFolder, answer_lines, parse_answers, read_answers, write_prediction
 from benchrunner.runs.runner import Runner
 from benchrunner.tasks.folds import divided_rows
@@ -96,10 +96,10 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
     task = runner.plugins.tasks.find(fit.task)
     method = runner.plugins.methods.find(fit.method)
     started = time.monotonic()
-    outputs = None if method.gives_answers else kept_outputs(fit, rows, runner)
+    outputs = None if method.given_answers else kept_outputs(fit, rows, runner)
     with _plugin_errors(folder, runner):
-        if outputs is None:
-            answers = method.answers(runner.prediction_job(fit, folder), rows, prediction.split, runner.plugins)
+        if method.given_answers:
+            answers = method.given_answers(runner.prediction_job(fit, folder), rows, prediction.split, runner.plugins)
         else:
             answers = task.problem.decode(np.array(outputs), rows.table, deepcopy(prediction.settings))
         count = len(answers) if hasattr(answers, "__len__") else quoted(answers)
@@ -153,23 +153,17 @@ def judged(
     notes = rows.notes
     flags = tuple[str, ...]()
     if baseline is not None:
-        flags = flags_of(answers, task.problem, scores, baseline, task.metrics[0])
+        flags = flags_of(answers, task, scores, baseline)
         notes += tuple(_tuned_notes(prediction, task))
     return Record(prediction.id, "done", "", scores, flags, timings, notes=notes)
 
 
-def flags_of(
-    answers: Sequence[Any],
-    problem: Problem | None,
-    scores: Mapping[str, Score],
-    baseline: Baseline,
-    headline: Metric | None = None,
-) -> tuple[str, ...]:
-    """Return the flags of answers. Answers without a problem are plain texts; without scores, no baseline is asked."""
+def flags_of(answers: Sequence[Any], task: Task, scores: Mapping[str, Score], baseline: Baseline) -> tuple[str, ...]:
+    """Return the flags of answers to a task. Without scores, no baseline is asked."""
     flags = list[str]()
-    if are_equal(answers) if problem is None else problem.is_constant(answers):
+    if task.problem.is_constant(answers):
         flags.append(CONSTANT)
-    if scores and headline is not None and _no_better(headline, scores, baseline()):
+    if scores and _no_better(task.metrics[0], scores, baseline()):
         flags.append(NO_BETTER)
     return tuple(flags)
 
@@ -195,7 +189,7 @@ def decoding_settings(fit: Fit, runner: Runner) -> Mapping[str, Any]:
     """Return the settings that turn a fit's outputs into answers, tuned on dev where the problem tunes any."""
     task = runner.plugins.tasks.find(fit.task)
     folder = runner.folder(fit)
-    if runner.plugins.methods.find(fit.method).gives_answers:
+    if runner.plugins.methods.find(fit.method).given_answers:
         return task.problem.decoding
     return tuned_settings(task, folder, lambda rows: raw_outputs(fit, rows, runner), runner)
 

@@ -254,8 +254,6 @@ class Runner:
         )
         folder.keep_record(record)
         shutil.rmtree(folder.checkpoint, ignore_errors=True)
-        if fit.shorter:
-            RunFolder(self.workspace.runs, fit.shorter).forget_state()
         self.observers.call("after_fit", fit=fit, record=record)
         return record
 
@@ -291,14 +289,12 @@ class Runner:
 
     def _learning_job(self, fit: Fit, folder: RunFolder, method: Method) -> tuple[Job, BackboneFamily | None]:
         """Return the job of a method that learns, and the backbone's family; check that nothing changed meanwhile."""
-        task = self.plugins.tasks.find(fit.task)
-        rows = self.planner.training_rows(task, fit.recipe, fit.seed)
+        self.planner.check_unchanged(fit)
+        rows = self.planner.training_rows(self.plugins.tasks.find(fit.task), fit.recipe, fit.seed)
         backbone, family = None, None
         if method.needs_backbone:
             backbone, family = find_backbone(fit.backbone, self.plugins, self.workspace)
-        suppliers = self.planner.suppliers(task, method, family)
-        self.planner.check_unchanged(fit, rows, backbone, suppliers)
-        return self._job(fit, folder, suppliers, backbone=backbone, train=rows), family
+        return self._job(fit, folder, fit.suppliers, backbone=backbone, train=rows), family
 
     def prediction_job(self, fit: Fit, folder: RunFolder) -> Job:
         """Return the job with which a method predicts; fit first if there are no weights. The caller holds the lock.
@@ -331,7 +327,7 @@ class Runner:
             head = backbone.folder.model
         computing = Computing("cpu")
         kernels = None
-        if backbone is not None and not method.gives_answers:
+        if backbone is not None and not method.given_answers:
             computing = self.resolved
             make_current(computing.device)
             if computing.kernels and computing.device == "cpu":

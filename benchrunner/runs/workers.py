@@ -18,12 +18,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Self, final
 
-from benchrunner.console.printing import print_note
 from benchrunner.errors import FitError
 from benchrunner.fits.computing import Computing
 from benchrunner.fits.executor import FitRunner
@@ -41,9 +40,6 @@ GRACE_SECONDS = 6.0
 parent itself needs, a command returns within ten seconds."""
 POLL_SECONDS = 0.1
 """Time between two checks for an interrupt."""
-SILENT_SECONDS = 600.0
-"""Time without any message from a busy worker after which the user is told that it may hang. Encoding a large data set
-takes minutes without a message; nothing is killed."""
 STOPPED = 130
 """Exit code of a worker that was asked to stop and wrote a checkpoint."""
 LAST_WORDS_SECONDS = 1.0
@@ -67,8 +63,6 @@ class Worker:
     """Device of all fits of the worker. Workers are spread evenly over several GPUs."""
     fit: Fit | None = None
     """The fit that the worker runs now."""
-    heard: float = field(default_factory=time.monotonic)
-    """Time of the worker's last message, or of the last note about its silence."""
     ended: float | None = None
     """Time at which the process was first seen to have ended."""
 
@@ -107,8 +101,8 @@ class Workers:
     ) -> None:
         if kind is None:
             self._dismiss()
-        elif self._stop() and not isinstance(error, KeyboardInterrupt | GeneratorExit):
-            raise KeyboardInterrupt
+        else:
+            self._stop()
 
     def run(self, fits: Iterable[Fit], runner: FitRunner) -> Iterator[tuple[Fit, Record]]:
         """Yield each fit with its record as it finishes. Workers also predict dev, while they have the weights."""
@@ -138,7 +132,6 @@ class Workers:
         for worker in self._workers:
             if worker.fit is None and waiting and self._has_cores_for(waiting[0][0]):
                 worker.fit, order = waiting.popleft()
-                worker.heard = time.monotonic()
                 with contextlib.suppress(OSError):  # if the worker died, `_next_answer` finds out
                     worker.connection.send(order.on(worker.device))
 
@@ -155,7 +148,6 @@ class Workers:
             with contextlib.suppress(queue.Empty):
                 process, message = self._box.get(timeout=POLL_SECONDS)
                 worker = workers[process]
-                worker.heard = time.monotonic()
                 if message is None:
                     raise _death(worker, interrupt)
                 if isinstance(message, FitAnswer):
@@ -164,7 +156,6 @@ class Workers:
                 if fit is not None:  # progress of a baseline that a fit needed is not reported
                     runner.report(fit, message[1])
             for worker in self._workers:
-                _note_silence(worker)
                 if worker.is_dead() and self._box.empty():
                     raise _death(worker, interrupt)
             if interrupt.asked:
@@ -182,23 +173,18 @@ class Workers:
         finally:
             self._kill()
 
-    def _stop(self) -> bool:
+    def _stop(self) -> None:
         """End the workers; workers that train write a checkpoint if they manage it in time.
 
-        Return whether a second Ctrl-C cut this short. Nothing is raised, since another exception is being handled.
+        A second Ctrl-C cuts this short. Nothing is raised, since another exception is being handled.
         """
         deadline = time.monotonic() + GRACE_SECONDS
-        hurry = False
-        try:
-            with HeldBack() as interrupt:
-                for worker in self._workers:
-                    worker.process.terminate()
-                while not interrupt.asked and self._running() and time.monotonic() < deadline:
-                    time.sleep(POLL_SECONDS / 10)
-        except KeyboardInterrupt:
-            hurry = True
+        with contextlib.suppress(KeyboardInterrupt), HeldBack() as interrupt:
+            for worker in self._workers:
+                worker.process.terminate()
+            while not interrupt.asked and self._running() and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS / 10)
         self._kill()
-        return hurry
 
     def _running(self) -> bool:
         return any(worker.process.poll() is None for worker in self._workers)
@@ -230,18 +216,6 @@ def _close(connection: Connection[FitOrder | None, Message]) -> None:
     with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
         end.shutdown(socket.SHUT_RDWR)
     connection.close()
-
-
-def _note_silence(worker: Worker) -> None:
-    """Say on standard error that a busy worker has sent nothing for a long time."""
-    if worker.fit is not None and time.monotonic() - worker.heard > SILENT_SECONDS:
-        worker.heard = time.monotonic()
-        fit = worker.fit
-        print_note(
-            f"benchrunner: the worker process {worker.process.pid} has reported nothing for {SILENT_SECONDS:.0f} s "
-            f"(fit {fit.id}: {fit.backbone} on {fit.task}). If it hangs, stop with Ctrl-C: finished fits are kept, and "
-            "the same command goes on from here."
-        )
 
 
 def _death(worker: Worker, interrupt: HeldBack) -> BaseException:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from benchrunner.errors import RequestError, UnknownName
+from benchrunner.plugins.offered_values import meant
 from benchrunner.studies.study import Study
 
 Contrast = tuple[str, str]
@@ -22,10 +23,9 @@ def compared_with(study: Study, other: str) -> Study:
     Its name is that of the table; of a name such as `maker/model`, the part after a slash is enough if only one system
     ends so.
     """
-    spelled = spelled_names(study)
-    if other not in spelled:
+    name = meant_name(other, study)
+    if name is None:
         raise UnknownName("system", other, _names(study), where="to compare with (--against)")
-    name = spelled[other]
     contrasts = against(name, study.compared if name in study.compared else study.names)
     if not contrasts:
         raise RequestError(f"--against {other}: the study has no other system: add one, or leave --against out.")
@@ -36,18 +36,11 @@ def _names(study: Study) -> tuple[str, ...]:
     return (*study.arms, *study.lines, *study.names)
 
 
-def spelled_names(study: Study) -> dict[str, str]:
-    """Map every spelling of a name to the name: the whole name, or its backbone or the part after a slash if unique."""
-    spelled: dict[str, str] = {}
-    short: dict[str, list[str]] = {}
-    for system in study.systems:
-        short.setdefault(system.backbone, []).append(system.name)
-    for name in _names(study):
-        spelled[name] = name
-        parts = name.split("/")
-        for start in range(1, len(parts)):
-            short.setdefault("/".join(parts[start:]), []).append(name)
-    for ending, names in short.items():
-        if len(set(names)) == 1:
-            spelled.setdefault(ending, names[0])
-    return spelled
+def meant_name(name: str, study: Study) -> str | None:
+    """Return the name of a system, an arm or a series that is spelled whole, from a slash on, or as its backbone.
+
+    None if there is none; raise a `RequestError` if several names end so.
+    """
+    full = meant(name, _names(study))
+    of_backbone = [system.name for system in study.systems if system.backbone == name]
+    return full or (of_backbone[0] if len(of_backbone) == 1 else None)

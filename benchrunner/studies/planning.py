@@ -104,7 +104,7 @@ def planned(cell: Cell, runner: Runner) -> Cell:
     """Plan the fits of a cell."""
     method = runner.plugins.methods.find(cell.method or cell.task.method)
     row_count = len(runner.planner.rows(cell.task, cell.task.train))
-    if method.gives_answers:
+    if method.given_answers:
         seeds = method.seeds(cell.task, cell.backbone) or (0,)
         cell = replace(cell, fitting=replace(cell.fitting, seeds=seeds, looks=()))
     recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, row_count)

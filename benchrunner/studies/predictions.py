@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol, final
 
 from benchrunner.errors import Diverged, FitError, RequestError, first_line
@@ -14,6 +16,8 @@ from benchrunner.runs.runner import Runner
 
 Key = tuple[str, str, str]
 """Id of a fit, name of a task and name of a split."""
+OfFits = Mapping[str, Mapping[str, str]]
+"""Id of a fit -> name of a split -> id of a prediction, or the reason why there is none."""
 
 
 class Predictions(Protocol):
@@ -26,7 +30,7 @@ class Predictions(Protocol):
 @final
 @dataclass(frozen=True)
 class PredictionIds:
-    """The predictions that the scores of a study come from."""
+    """The predictions that the scores of a study come from. Two tasks may share a fit."""
 
     found: dict[Key, str] = field(default_factory=dict)
     """Ids of predictions."""
@@ -67,23 +71,24 @@ class NotedPredictions:
 
 @final
 class KeptPredictions:
-    """Reads predictions from the runs folder. Needs neither data nor backbones."""
+    """Reads predictions of one task from the runs folder, each record once. Needs neither data nor backbones."""
 
-    def __init__(self, runner: Runner, ids: PredictionIds) -> None:
-        self._runner, self._ids = runner, ids
-        self._records: dict[tuple[Path, int, int, int], Record | None] = {}
+    def __init__(
+        self, runner: Runner, found: OfFits = MappingProxyType({}), failed: OfFits = MappingProxyType({})
+    ) -> None:
+        self._runner, self._found, self._failed = runner, found, failed
+        self._records = dict[Path, Record | None]()
 
     def has(self, fit: Fit, split: str) -> bool:
         """Return whether the predictions of the fit on a split are kept."""
-        return self._find(fit, (fit.id, fit.task, split)) is not None
+        return self._find(fit, split) is not None
 
     def predict(self, fit: Fit, split: str) -> Predicted:
         """Return the kept answers of a fit to a split; raise a `FitError` if there are none."""
-        key = (fit.id, fit.task, split)
-        path = self._find(fit, key)
+        path = self._find(fit, split)
         record = None if path is None else self._record(fit, path)
         if path is None or record is None:
-            reason = self._ids.failed.get(key)
+            reason = self._failed.get(fit.id, {}).get(split)
             raise FitError(reason or f"The fit {fit.id} has no kept prediction of {fit.task} ({split}).")
         if not record.scores:
             return Predicted(record, path)  # the rows have no labels
@@ -92,32 +97,25 @@ class KeptPredictions:
         return Predicted(replace(record, scores=later | dict(record.scores)), path)
 
     def _record(self, fit: Fit, folder: Path) -> Record | None:
-        """Read the record of a prediction, again only if its file changed."""
-        run = self._runner.folder(fit)
-        try:
-            status = (folder / "record.json").stat()
-        except OSError:  # the reader says why, or that there is none
-            return run.prediction_record(folder.name)
-        version = (folder, status.st_ino, status.st_size, status.st_mtime_ns)
-        if version not in self._records:
-            self._records[version] = run.prediction_record(folder.name)
-        return self._records[version]
+        if folder not in self._records:
+            self._records[folder] = self._runner.folder(fit).prediction_record(folder.name)
+        return self._records[folder]
 
-    def _find(self, fit: Fit, key: Key) -> Path | None:
+    def _find(self, fit: Fit, split: str) -> Path | None:
         """Return the folder of the noted prediction; without a note, of the newest prediction with tuned settings.
 
         Without a note, a prediction of all rows comes before one of few rows (`--limit-dev`).
         """
         folder = self._runner.folder(fit)
-        if key in self._ids.failed:
+        if split in self._failed.get(fit.id, {}):
             return None
-        if key in self._ids.found:
-            path = folder.prediction(self._ids.found[key])
+        if found := self._found.get(fit.id, {}).get(split):
+            path = folder.prediction(found)
             return path if (path / "record.json").is_file() else None
         problem = self._runner.plugins.tasks.find(fit.task).problem
         tuned = {**problem.decoding, **folder.tuned("")}
         best_path, best_rank = None, (False, False, 0.0)
-        for prediction, date, path in folder.predictions(fit.task, key[2]):
+        for prediction, date, path in folder.predictions(fit.task, split):
             rank = (prediction.limit_dev is None, prediction.settings == tuned, date)
             if best_path is None or rank > best_rank:
                 best_path, best_rank = path, rank

@@ -16,7 +16,7 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import CellResult, Figure, different_fits
 from benchrunner.studies.entries import NO_TERM, Entry, Statistics
 from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.predictions import KeptPredictions, PredictionIds, ReadOnce
+from benchrunner.studies.predictions import KeptPredictions, ReadOnce
 from benchrunner.studies.study import Column, Place, Study
 from benchrunner.tasks.task import Term
 
@@ -34,8 +34,6 @@ class Computing:
     devices: tuple[str, ...] = ()
     versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Library -> the versions with which fits were computed."""
-    without_kernels: str = ""
-    """Vector units, as torch names them, of a processor that fitted without kernels, which are not installed."""
 
 
 @final
@@ -169,7 +167,6 @@ class Result:
         if self.runner is None:
             return None
         seconds = 0.0
-        bare = ""
         devices = dict[str, None]()
         versions = dict[str, tuple[str, ...]]()
         for fit in different_fits(result.cell for result in self.cells):
@@ -178,15 +175,13 @@ class Result:
                 continue
             seconds += record.timings.get("seconds", 0.0)
             numerics = record.numerics
-            if self.runner.plugins.kernels is None and numerics.get("kernels") == "torch":
-                bare = str(numerics.get("capability", ""))
             device, name = numerics.get("device"), numerics.get("device_name")
             if device:
                 devices[str(device) if name in (None, "", device) else f"{device} ({name})"] = None
             for library, version in dict(numerics.get("versions") or {}).items():
                 known = versions.get(library, ())
                 versions[library] = known if str(version) in known else (*known, str(version))
-        return Computing(seconds, tuple(devices), versions, bare)
+        return Computing(seconds, tuple(devices), versions)
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -209,7 +204,7 @@ class Result:
         cells = list[CellResult]()
         for cell in self.cells:
             own = cell.runner or runner
-            predictions = ReadOnce(cell.predictions or KeptPredictions(own, PredictionIds()))
+            predictions = ReadOnce(cell.predictions or KeptPredictions(own))
             cells.append(replace(cell, runner=own, predictions=predictions))
         return replace(self, cells=tuple(cells), runner=self.runner or runner)
 

@@ -19,8 +19,6 @@ from benchrunner.tasks.task import Task, Term
 if TYPE_CHECKING:
     from benchrunner.runs.runner import Runner
 
-MOST_FITS = 1_000_000
-"""Largest number of fits in a study: more is a slip of the hand, and planning them would fill the memory."""
 FULL = "full"
 """Name of the scale that every study has: the file with the defaults of its parameters."""
 MARGIN = Parameter(
@@ -176,14 +174,6 @@ class Study:
 
     def __post_init__(self) -> None:
         MARGIN.checked(self.margin, "The margin")
-        if self.limit_dev is not None and not (type(self.limit_dev) is int and self.limit_dev > 0):
-            raise RequestError(f"limit_dev must leave at least one row, not {self.limit_dev!r}.")
-        fits = sum(cell.fitting.grid.size * len(cell.fitting.seeds) for cell in self.cells)
-        if fits > MOST_FITS:
-            raise RequestError(
-                f"A study has at most {MOST_FITS:,} fits, and this one has {fits:,}: use fewer backbones, "
-                "methods, tasks, grid points or restarts."
-            )
         if len({cell.fitting.looks for cell in self.cells}) > 1:
             raise RequestError(
                 f"{self.name or 'A study'}: all systems and columns have the same until-clear, because all of their "

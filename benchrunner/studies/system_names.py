@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchrunner.errors import RequestError
@@ -48,29 +48,24 @@ def _divided(word: str) -> tuple[str, str]:
 
 
 def short_paths(paths: Iterable[str]) -> Mapping[str, str]:
-    """Map each path to a short name: the parts that tell it from the other paths, with `...` for what is left out.
+    """Map each path to a short name: its parts without those with which all paths begin or end, for which `...` stands.
 
     `{"runs/a/last": ".../a/...", "runs/b/last": ".../b/..."}`; of a single path the last part stays.
     """
     parts = {path: Path(path).parts for path in paths}
-    most = min(map(len, parts.values()), default=1) - 1  # at least the first part stays
-    shared = 0
-    while shared < most and len(parts) > 1:
-        ends = {own[-1 - shared] for own in parts.values()}
-        if len(ends) > 1:
-            break
-        shared += 1
-    heads = {path: own[: len(own) - shared] for path, own in parts.items()}
+    most = min(map(len, parts.values()), default=1) - 1  # at least a part of each path stays
+    begin = _shared(parts.values(), most)
+    end = _shared([own[::-1] for own in parts.values()], most - begin)
     short = {}
-    for path, head in heads.items():
-        others = [other for place, other in heads.items() if place != path]
-        count = 1
-        while count < len(head) and any(other[-count:] == head[-count:] for other in others):
-            count += 1
-        words = [CUT, *head[-count:]]
-        if shared:
-            words.append(CUT)
-        name = "/".join(words)
-        is_only = head not in others  # two spellings of one folder have the same parts
-        short[path] = name if is_only and len(name) < len(path) else path
+    for path, own in parts.items():
+        name = "/".join([*[CUT][:begin], *own[begin : len(own) - end], *[CUT][:end]])
+        short[path] = name if len(name) < len(path) else path
     return short
+
+
+def _shared(paths: Collection[Sequence[str]], most: int) -> int:
+    """Count the parts with which all paths begin, up to `most`."""
+    count = 0
+    while count < most and len({path[count] for path in paths}) == 1:
+        count += 1
+    return count

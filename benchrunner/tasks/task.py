@@ -215,8 +215,6 @@ class Task:
                 f"{self.name}: select_on names {', '.join(map(repr, unknown))}, but its dev splits are "
                 f"{', '.join(dev) or 'none'}."
             )
-        if len(set(self.select_on)) != len(self.select_on):
-            raise PluginError(f"{self.name}: select_on names a split twice.")
 
     @property
     def scoring(self) -> dict[str, Any]:

@@ -35,7 +35,6 @@ class Given(Method):
     about = "no fit: the answers that another system wrote to files, which stand in place of a backbone"
     trains_encoder = False
     trains_in_steps = False
-    gives_answers = True
 
     def seeds(self, task: Task, backbone: str) -> tuple[int, ...]:
         if task.folds:
@@ -55,7 +54,7 @@ class Given(Method):
     def predict(self, job: Job, table: Any) -> Any:
         raise RequestError(f"{job.fit.backbone} holds answers and no scores of the possible answers.")
 
-    def answers(self, job: Job, rows: Rows, split: str, plugins: Plugins) -> Sequence[Any]:
+    def given_answers(self, job: Job, rows: Rows, split: str, plugins: Plugins) -> Sequence[Any]:
         from benchrunner_answers.layouts import answers_in
 
         task = plugins.tasks.find(job.fit.task)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from benchrunner import DataError, DataNotFound, RequestError, Rows, Score, Task
+from benchrunner.engine import problem
 from benchrunner.results import Runner, comparison, predict, predicting
 from benchrunner_answers.layouts import answers_in
 from benchrunner_submit import rows_of
@@ -126,9 +127,8 @@ def _audited(path: Path, question: Question) -> AuditedFile:
         scores = task.scores(rows.table, answers)
     except DataError as error:  # an answer does not fit its row, for example too few tags for the words
         raise DataError(f"{path}: {error}") from None
-    headline = task.metrics[0]
     known = scores if _comparable(scores, question.majority) else {}
-    flags = predicting.flags_of(answers, task.problem, known, lambda: question.majority, headline)
+    flags = predicting.flags_of(answers, task, known, lambda: question.majority)
     return AuditedFile(path, len(answers), flags, scores, _text(task, path, rows, scores) if scores else "")
 
 
@@ -141,7 +141,7 @@ def _comparable(scores: Mapping[str, Score], majority: Mapping[str, Score]) -> b
 def _officially_scored(scorer: Scorer, path: Path, question: Question) -> AuditedFile:
     """Audit a file in the layout of the task's official scorer, which reads it."""
     scored = scorer.score(path, question.rows, question.files)
-    flags = predicting.flags_of(scored.answers, None, {}, dict)
+    flags = (predicting.CONSTANT,) if problem.are_equal(scored.answers) else ()
     return AuditedFile(path, None, flags, scored.figures, scored.text.removesuffix("\n"), scored.notes)
 
 

@@ -52,7 +52,7 @@ class SetFit(Method):
         from benchrunner_methods.text_vectors import all_vectors, summary_of
 
         assert job.train is not None
-        encoder = steps.load_trained_encoder(job, seed=job.fit.seed)
+        encoder = steps.load_encoder(job, seed=job.fit.seed)
         started = time.monotonic()
         rows = steps.encode(job, job.train.table, encoder, training=True)
         pairs = paired(rows, job.parameters["pairs"], seed=job.fit.seed)

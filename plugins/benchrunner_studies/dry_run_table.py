@@ -15,7 +15,7 @@ def _command_table(plan: DryRun) -> comparison.Layout:
     lines = []
     for command in plan.commands:
         estimate = command.estimate
-        left = "nothing" if estimate.is_done else estimate.left
+        left = estimate.left or "nothing"
         flops = cells.ABSENT if estimate.flops is None else f"{estimate.flops:.2g}"
         lines.append(comparison.Line((command.system, left, flops, _duration(estimate.seconds))))
     headers = ("system", "left to do", "FLOPs", "time")

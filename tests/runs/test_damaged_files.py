@@ -113,7 +113,7 @@ def test_a_fit_notices_weights_changed_through_a_memory_map() -> None:
         after = path.stat()
         assert (after.st_mtime_ns, after.st_ctime_ns) == (facts.st_mtime_ns, facts.st_ctime_ns)
         assert runner.planner.plan(task, "mine/weights").id == fit.id
-        with pytest.raises(RequestError, match="The backbone mine/weights changed since this fit was planned"):
+        with pytest.raises(RequestError, match=r"The backbone of the fit .* \(mine/moods, mine/weights\) changed"):
             runner.run(fit)
 
 

@@ -101,7 +101,7 @@ def test_a_fit_without_the_file_of_its_family_is_damaged(tmp_path: Path) -> None
     runner = made(tmp_path)
     fit = fitted(runner)
     (runner.folder(fit).path / "family.json").unlink()
-    with pytest.raises(DamagedFile, match=r"family.json: there is no such file. Remove "):
+    with pytest.raises(DamagedFile, match=r"family.json: cannot be read: No such file or directory. Remove "):
         loaded(runner, f"run:{fit.id}")
 
 

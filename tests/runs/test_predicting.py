@@ -60,7 +60,7 @@ def test_changed_rows_repredict_and_a_changed_train_set_fails(tmp_path: Path) ->
     made = Runner(made.plugins, made.workspace)
     assert predict(fit, "test", made).folder != before
     made.folder(fit).path.joinpath("record.json").unlink()
-    with pytest.raises(RequestError, match="the training data of mine/mood changed since this fit was planned"):
+    with pytest.raises(RequestError, match=r"The training data of the fit .* \(mine/mood, moody\) changed"):
         made.run(fit)
 
 

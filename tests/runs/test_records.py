@@ -133,9 +133,9 @@ def test_a_fit_in_a_folder_of_another_name_is_not_believed(tmp_path: Path) -> No
     for name in (FIT.id, "elsewhere"):
         RunFolder(tmp_path, name).keep_fit(FIT)
     assert RunFolder(tmp_path, FIT.id).fit() == FIT
-    with pytest.raises(RequestError, match=f"this is the fit {FIT.id}, which belongs in a folder of that name"):
+    with pytest.raises(RequestError, match=f"this file is of {FIT.id}, and its folder is that of elsewhere"):
         RunFolder(tmp_path, "elsewhere").fit()
-    with pytest.raises(RequestError, match="which says what the run is"):
+    with pytest.raises(RequestError, match=r"fit.json: cannot be read: No such file"):
         RunFolder(tmp_path, "absent").fit()
 
 
@@ -182,7 +182,7 @@ def test_the_record_of_another_fit_is_not_believed(tmp_path: Path) -> None:
     for name in (RECORD.id, "elsewhere"):
         RunFolder(tmp_path, name).keep_record(RECORD)
     assert RunFolder(tmp_path, RECORD.id).finished_record() == RECORD
-    with pytest.raises(DamagedFile, match=f"this is the record of {RECORD.id}, and the folder is that of elsewhere"):
+    with pytest.raises(DamagedFile, match=f"this file is of {RECORD.id}, and its folder is that of elsewhere"):
         RunFolder(tmp_path, "elsewhere").finished_record()
 
 

@@ -284,17 +284,3 @@ def test_a_worker_that_dies_is_told(start: Start) -> None:
     assert err.startswith("benchrunner: A worker process died while it ran the fit ") and len(err.splitlines()) == 1
     assert err.endswith(", perhaps of too little memory: use fewer --jobs. The same command goes on from here.\n")
     assert command.alive() == []
-
-
-@pytest.mark.slow
-def test_a_worker_that_hangs_is_told_and_can_be_stopped(start: Start) -> None:
-    command = start(*SEVERAL, hold="stuck in a step", SILENT="2", GRACE="1")
-    command.wait_for("stuck in a step-*", 2)
-    time.sleep(3)
-    command.interrupt()
-    out, err = command.process.communicate()
-    assert (command.process.returncode, out) == (130, "")
-    first, *_, last = err.splitlines()
-    assert " has reported nothing for 2 s (fit " in first and "If it hangs, stop with Ctrl-C" in first
-    assert last in STOPPED.format("")
-    assert command.alive() == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchrunner import RequestError, UnknownName, Workspace
-from benchrunner.errors import DamagedFile, FitError
+from benchrunner.errors import FitError
 from benchrunner.io.seals import read_sealed, write_sealed
 from benchrunner.results import (
     Computing,
@@ -127,7 +127,7 @@ def test_a_removed_run_is_lost_with_the_reason(tmp_path: Path) -> None:
     assert read.cells[0].lost == {fit.id: "failed: the run is not finished, or was removed"}
 
 
-def test_a_record_is_read_again_after_it_changed(tmp_path: Path) -> None:
+def test_a_prediction_that_was_removed_is_missed(tmp_path: Path) -> None:
     made = chancy(tmp_path)
     run_study(small(made), made, keep_as="kept")
     read = read_study("kept", made)
@@ -135,11 +135,6 @@ def test_a_record_is_read_again_after_it_changed(tmp_path: Path) -> None:
     assert predictions is not None
     fit = next(read.cells[0].cell.fits)
     kept = predictions.predict(fit, "dev")
-    assert predictions.predict(fit, "dev").record == kept.record
-    with (kept.folder / "record.json").open("a") as file:
-        file.write(" ")
-    with pytest.raises(DamagedFile, match=f"{kept.folder}/record.json: damaged, or edited"):
-        predictions.predict(fit, "dev")
     shutil.rmtree(kept.folder)
     with pytest.raises(FitError, match="has no kept prediction of mine/mood"):
         predictions.predict(fit, "dev")

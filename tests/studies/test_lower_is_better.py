@@ -38,6 +38,7 @@ def distance(gold: float, answer: float) -> float:
 ERRORS = Metric.of_rows("errors", is_wrong, lower_is_better=True)
 """The mirror of accuracy: 1 less it."""
 MAE = Metric.of_rows("mae", distance, scale=1.0, lower_is_better=True)
+DISTANT = mood(problem=Regress(0, 5), metrics=(MAE,))
 
 
 def by_errors(folder: Path, method: Any) -> Runner:
@@ -158,13 +159,13 @@ def test_the_best_of_three_systems_has_the_fewest_errors(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("mae", "baseline", "is_flagged"), [(0.3, 0.5, False), (0.5, 0.5, True), (0.7, 0.5, True)])
 def test_only_a_distance_below_that_of_the_majority_is_better(mae: float, baseline: float, is_flagged: bool) -> None:
-    flags = flags_of([1.0, 2.0], Regress(0, 5), {"mae": Score(mae)}, lambda: {"mae": Score(baseline)}, MAE)
+    flags = flags_of([1.0, 2.0], DISTANT, {"mae": Score(mae)}, lambda: {"mae": Score(baseline)})
     assert flags == ((NO_BETTER,) if is_flagged else ())
 
 
 def test_an_error_without_a_baseline_is_not_flagged() -> None:
-    assert flags_of([1.0, 2.0], Regress(0, 5), {"mae": Score(0.3)}, lambda: {"mae": Score(None)}, MAE) == ()
-    assert flags_of([1.0, 2.0], Regress(0, 5), {"mae": Score(None)}, lambda: {"mae": Score(None)}, MAE) == (NO_BETTER,)
+    assert flags_of([1.0, 2.0], DISTANT, {"mae": Score(0.3)}, lambda: {"mae": Score(None)}) == ()
+    assert flags_of([1.0, 2.0], DISTANT, {"mae": Score(None)}, lambda: {"mae": Score(None)}) == (NO_BETTER,)
 
 
 def test_a_gain_is_more_where_less_is_better() -> None:

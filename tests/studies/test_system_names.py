@@ -49,9 +49,9 @@ def test_two_systems_may_not_share_a_name(words: list[str]) -> None:
     [
         (["runs/a/last", "runs/b/last"], [".../a/...", ".../b/..."]),
         (["/data/of/mine/bert"], [".../bert"]),
-        (["/models/a", "/data/x/y/b"], [".../a", ".../b"]),
-        (["/data/x/a/1", "/data/x/a/2", "/data/y/a/2"], [".../1", ".../x/a/2", ".../y/a/2"]),
-        (["/data/x/a", "/data/x/a/"], ["/data/x/a", "/data/x/a/"]),
+        (["/models/a", "/data/x/y/b"], ["/models/a", "/data/x/y/b"]),
+        (["/data/x/a/1", "/data/x/a/2", "/data/y/a/2"], [".../x/a/1", ".../x/a/2", ".../y/a/2"]),
+        (["/data/x/a", "/data/x/a/b"], [".../a", ".../a/b"]),
         (["a/b", "c/a/b"], ["a/b", "c/a/b"]),
     ],
 )

@@ -6,10 +6,8 @@ import pytest
 
 from benchrunner import RequestError
 from benchrunner.parameters.declared import parameters_of
-from benchrunner.results import Grid, StudyOptions, compared
+from benchrunner.results import Grid, StudyOptions
 from benchrunner.runs.local_executor import Local
-from benchrunner.studies.cells import Fitting
-from inline import mood
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "method": ({"method": "lora"}, "The option method must be a tuple, each part a text, not 'lora'."),
@@ -44,12 +42,6 @@ def test_a_grid_of_too_many_points_is_reckoned_and_refused() -> None:
     numbers = tuple(range(1, 10_001))
     with pytest.raises(RequestError, match=r"The grid has 1,000,000,000,000 combinations of lr, epochs, batch_size"):
         Grid({"lr": numbers, "epochs": numbers, "batch_size": numbers})
-
-
-def test_a_study_of_too_many_fits_is_refused() -> None:
-    grid = Grid({"epochs": tuple(range(1, 1_001))})
-    with pytest.raises(RequestError, match="A study has at most 1,000,000 fits, and this one has 10,000,000"):
-        compared(("model",), (mood(),), Fitting(grid, seeds=tuple(range(10_000))))
 
 
 @pytest.mark.parametrize(("jobs", "message"), [(10**30, f"{10**30:,}"), (0, "0")])

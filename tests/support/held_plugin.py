@@ -1,8 +1,7 @@
 """A plugin whose fits stop and wait at a chosen moment, so that a test can interrupt a command exactly there.
 
 HOLD names the moment, MARKS the folder in which a held process leaves a file `moment-pid`. GRACE is the time, in
-seconds, that workers have for a checkpoint, SILENT the time after which a silent worker is told. FORKED makes the
-workers forks of the command, which import nothing again.
+seconds, that workers have for a checkpoint. FORKED makes the workers forks of the command, which import nothing again.
 """
 
 import os
@@ -36,8 +35,6 @@ def hold(moment: str, seconds: float = 300.0) -> None:
 
 if "GRACE" in os.environ:
     workers.GRACE_SECONDS = float(os.environ["GRACE"])
-if "SILENT" in os.environ:
-    workers.SILENT_SECONDS = float(os.environ["SILENT"])
 if "FORKED" in os.environ:
     workers.start_connected = fork_connected  # type: ignore[assignment, attr-defined]
 hold("worker imports plugins" if IN_WORKER else "parent imports plugins")

@@ -105,7 +105,6 @@ def test_every_dev_split_selects_unless_the_task_says_which() -> None:
     [
         (("near", "test"), "select_on names 'test', but its dev splits are near, far"),
         ("near", r"select_on is a tuple, such as \('near',\), not a text"),
-        (("near", "near"), "select_on names a split twice"),
     ],
 )
 def test_select_on_names_dev_splits(select_on: tuple[str, ...], reason: str) -> None:

@@ -57,10 +57,6 @@ DAMAGES: dict[str, Damage] = {
     "other micro-tokens": rewritten(lambda facts, tensors: facts.update(budgets={"0": 17}), sealed=False),
     "swapped moments": rewritten(swapped, sealed=False),
     "no weight, sealed": rewritten(lambda facts, tensors: tensors.pop("weight/head.output.bias"), sealed=True),  # type: ignore[arg-type, return-value]
-    "no moment, sealed": rewritten(lambda facts, tensors: tensors.pop("exp_avg/head.output.bias"), sealed=True),  # type: ignore[arg-type, return-value]
-    "several steps, sealed": rewritten(
-        lambda facts, tensors: tensors.update({"step/head.output.bias": torch.ones(2)}), sealed=True
-    ),
     "another shape, sealed": rewritten(
         lambda facts, tensors: tensors.update({"weight/head.output.bias": torch.zeros(5)}), sealed=True
     ),
@@ -72,7 +68,7 @@ FAST = (
     "half",
     "zeroed",
     "step 10^9, sealed",
-    "no moment, sealed",
+    "no weight, sealed",
     "another shape, sealed",
     "flip 0",
 )

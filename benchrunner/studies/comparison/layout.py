@@ -277,8 +277,7 @@ def _what(result: Result, shown: Shown) -> str:
     """Write what stands below the name of a system: which figures its column has."""
     fitting = result.study.fitting
     mean = "score" if fitting and len(fitting.seeds) == 1 else "mean ± sd"
-    is_compared = result.plugins is None or bool(result.plugins.hook.compare_systems.get_hookimpls())
-    return f"{mean}{' [95 %]' * (shown.intervals and is_compared)}"
+    return f"{mean}{' [95 %]' * (shown.intervals and bool(result.statistics.intervals))}"
 
 
 def _wide_layout(result: Result, rows: Sequence[Measured], shown: Shown) -> Layout:

@@ -18,7 +18,7 @@ from benchrunner.runs.runner import Runner
 from benchrunner.studies.cells import Candidate, Cell, CellResult, Fitting
 from benchrunner.studies.comparison.formats import as_page
 from benchrunner.studies.kept.kept_study import find_study
-from benchrunner.studies.predictions import KeptPredictions, PredictionIds
+from benchrunner.studies.predictions import KeptPredictions
 from benchrunner.studies.result import Result
 from benchrunner.studies.selection import select
 from benchrunner.studies.study import Study, named_by_method
@@ -53,7 +53,7 @@ def read_study(name: str, runner: Runner) -> Result:
         if kept_cell.candidates:
             first = kept_cell.candidates[0].fits[0]  # its backbone is empty if the method needs none
             planned = replace(cell, candidates=kept_cell.candidates, backbone=first.backbone or cell.backbone)
-            kept_answers = KeptPredictions(runner, kept_cell.prediction_ids)
+            kept_answers = KeptPredictions(runner, kept_cell.predictions, kept_cell.failed_predictions)
             results.append(_cell_result(planned, kept_answers, runner, kept_cell.lost))
     return Result(
         replace(kept.study, cells=tuple(cells), stages=tuple(stages)),
@@ -83,7 +83,7 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
         raise RequestError("Name at least one run.")
     names = _names(fits.values())
     study = _study(names, fits.values(), runner)
-    predictions = KeptPredictions(runner, PredictionIds())
+    predictions = KeptPredictions(runner)
     results = []
     for cell in study.cells:
         own = []

@@ -16,7 +16,7 @@ from benchrunner.metrics import Score
 from benchrunner.plugins.registry import Plugins
 from benchrunner.runs.folder import OTHER_RUNS
 from benchrunner.studies.cells import Candidate, Cell, CellKey, CellResult, Figure, Fitting, Selection
-from benchrunner.studies.contrasts import spelled_names
+from benchrunner.studies.contrasts import meant_name
 from benchrunner.studies.predictions import Key, PredictionIds
 from benchrunner.studies.study import Place, Study
 from benchrunner.tasks.task import Term
@@ -83,16 +83,6 @@ class KeptCell:
         for point in self.candidates:
             for fit in point.fits:
                 yield fit.id
-
-    @property
-    def prediction_ids(self) -> PredictionIds:
-        """The ids of the predictions that gave the cell its scores, by fit and split."""
-        ids = PredictionIds()
-        for kept, values in ((self.predictions, ids.found), (self.failed_predictions, ids.failed)):
-            for fit, of_splits in kept.items():
-                for split, value in of_splits.items():
-                    values[fit, self.task, split] = value
-        return ids
 
     def with_outcome(self, result: CellResult, ids: PredictionIds) -> KeptCell:
         """Return a planned cell with its outcome: selected and lost fits, and ids of predictions."""
@@ -240,7 +230,7 @@ class KeptStudy:
                     "that has these tasks: 'benchrunner runs studies' lists them."
                 )
             name = next(iter(answering))
-        name = spelled_names(self.study).get(name, name)
+        name = meant_name(name, self.study) or name
         if name not in answering:
             raise UnknownName("system", name, answering, where=f"in the study {self.name}")
         return _joined(answering[name])

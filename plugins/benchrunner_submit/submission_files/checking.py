@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
 from benchrunner import Faults, RequestError, either, quoted, some_names
-from benchrunner.results import comparison, predicting
+from benchrunner.engine import problem
+from benchrunner.results import comparison
 from benchrunner_submit.board_file import BoardFile, Pair
 from benchrunner_submit.file_kinds.file_kind import ExpectedRows
 from benchrunner_submit.leaderboard import Leaderboard
@@ -65,7 +66,7 @@ def findings(
             rows = counts.get(file.name, file.rows)
             texts, faults_of_file = _read(file, assigned[file.name], rows, tables.get(file.pair))
             faults += faults_of_file
-            if predicting.flags_of(texts, None, {}, dict):
+            if problem.are_equal(texts):
                 [(answer, count)] = Counter(texts).most_common(1)
                 others = ""
                 if count < len(texts):

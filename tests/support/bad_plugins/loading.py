@@ -37,7 +37,6 @@ def cases() -> Iterator[Case]:
         yield wrong(name, text, "still loading the plugin 'bad'", codes=(-signal.SIGALRM,))
     for name, text in MEANWHILE.items():
         yield wrong(name, text + task, "bad/task")
-    yield wrong("working folder", f"import os\nos.chdir('/')\n{task}", "plugin 'bad' left the working folder. It", RUN)
     yield wrong(
         "a module whose attributes fail",
         "def __getattr__(name): raise BaseException(name)\ndef __dir__(): raise BaseException('oops')",
