@@ -8,24 +8,20 @@ import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
-from pretraining_runs import line, samples
-from pretraining_texts import needs_deepspeed
+from pretraining_runs import samples
 from safetensors.torch import load_file
 from zero_samples import SAMPLES
 
 from benchrunner import Workspace
+from benchrunner.command_line.main import main
 from benchrunner.workspace import Settings
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.pretraining.deepspeed import zero_checkpoint
 from benchrunner_bert.weight_names import published_names
-
-pytestmark = needs_deepspeed
 
 SHARED = ("theirs-2-bf16", "theirs-3-bf16")
 
@@ -53,8 +49,6 @@ def check(sample: Path) -> None:
     _, stage, kind = sample.name.split("-")
     assert found.steps == 2 and found.rounded == (kind == "bf16" and stage in "01")
     for name, one in wanted.items():
-        if stage == "0" and kind == "bf16":
-            one = one.bfloat16().float()
         assert one.dtype == found.tensors[name].dtype == torch.float32
         assert torch.equal(found.tensors[name], one), name
     twins = ("cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight")
@@ -81,8 +75,8 @@ def test_shards_of_two_processes_are_put_together_at_every_stage(tmp_path: Path)
 # Export
 
 
-def exported(line: Callable[..., int], source: Path, target: Path) -> Path:
-    assert line("runs", "export", str(source), str(target)) == 0
+def exported(source: Path, target: Path) -> Path:
+    assert main(["runs", "export", str(source), str(target)]) == 0
     return target
 
 
@@ -92,7 +86,7 @@ def test_an_exported_checkpoint_loads_here_and_in_transformers(
 ) -> None:
     from transformers import AutoTokenizer, BertForPreTraining
 
-    out = exported(line, shared / name, tmp_path / "out")
+    out = exported(shared / name, tmp_path / "out")
     assert "published layout" in capsys.readouterr().out
     assert BertFamily().find(str(out), Workspace(tmp_path, tmp_path, settings=Settings(offline=True))) is not None
     bert, wanted = read(out, seed=0), load_file(shared / name / "reference.safetensors")
@@ -109,15 +103,13 @@ def test_names_that_a_wrapper_made_longer_are_understood(alone: Path, tmp_path: 
     sample = copied(alone / "theirs-0-fp32", tmp_path)
     path = tag(sample) / "mp_rank_00_model_states.pt"
     content = torch.load(path, weights_only=False)
-    content["module"] = {f"module.{name}": one for name, one in content["module"].items()}
-    torch.save(content, path)
-    exported(line, tag(sample), tmp_path / "out")
-    names = load_file(tmp_path / "out" / "model.safetensors").keys()
-    assert "bert.pooler.dense.bias" in names and not any(name.startswith("module.") for name in names)
+    torch.save(content | {"module": {f"module.{name}": one for name, one in content["module"].items()}}, path)
+    names = load_file(exported(tag(sample), tmp_path / "out") / "model.safetensors").keys()
+    assert names == {name.removeprefix("module.") for name in names}
 
 
 def test_export_without_fp32_weights_says_it_is_half_precision(alone: Path, tmp_path: Path) -> None:
-    exported(line, alone / "theirs-0-bf16", tmp_path / "out")
+    exported(alone / "theirs-0-bf16", tmp_path / "out")
     assert "fp32, some of them from half precision" in (tmp_path / "out" / "README.md").read_text()
 
 
@@ -135,7 +127,7 @@ def share(rank: int, *, half: bool = True) -> str:
 
 def refused(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """What the command says; nothing is written."""
-    assert line("runs", "export", str(source), str(tmp_path / "refused")) == 2
+    assert main(["runs", "export", str(source), str(tmp_path / "refused")]) == 2
     assert not (tmp_path / "refused").exists()
     said = capsys.readouterr().err
     assert "Traceback" not in said
@@ -169,18 +161,6 @@ def test_a_malicious_pickle_is_refused_and_not_executed(
     assert not (tmp_path / "too").exists()
 
 
-def test_a_class_that_is_not_listed_is_named(alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sample = copied(alone / "theirs-3-fp32", tmp_path)
-    path = tag(sample) / "zero_pp_rank_0_mp_rank_00_model_states.pt"
-    torch.save({**torch.load(path, weights_only=False), "arguments": SimpleNamespace(lr=1)}, path)
-    said = refused(sample, tmp_path, capsys)
-    assert (
-        "types.SimpleNamespace" in said
-        and "client_state" in said
-        and all(one in said for one in zero_checkpoint.CLASSES)
-    )
-
-
 def test_a_missing_or_foreign_share_is_named(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = copied(shared / "theirs-3-bf16", tmp_path)
     shutil.copy(tag(sample) / share(1), tag(sample) / share(2))
@@ -190,18 +170,11 @@ def test_a_missing_or_foreign_share_is_named(shared: Path, tmp_path: Path, capsy
     assert "are the files of all machines there?" in refused(tag(sample), tmp_path, capsys)
 
 
-@pytest.mark.parametrize("size", [0, -500])
-def test_a_cut_file_is_named(shared: Path, tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cut_file_is_named(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = copied(shared / "theirs-2-bf16", tmp_path)
     path = tag(sample) / share(1)
-    path.write_bytes(path.read_bytes()[:size])
+    path.write_bytes(path.read_bytes()[:-500])
     assert f"{tag(sample)}: not a checkpoint that can be read" in refused(sample, tmp_path, capsys)
-
-
-def change(path: Path, **values: Any) -> None:
-    content = torch.load(path, weights_only=False)
-    content["optimizer_state_dict"] |= values
-    torch.save(content, path)
 
 
 def test_what_is_missing_beside_somebodys_weights_is_said(
@@ -210,14 +183,13 @@ def test_what_is_missing_beside_somebodys_weights_is_said(
     sample = copied(alone / "theirs-1-fp32", tmp_path / "in")
     vocabulary, config = sample / "vocab.txt", json.loads((sample / "config.json").read_text())
     vocabulary.rename(tmp_path / "in" / "vocab.txt")  # still found: beside the folder
-    exported(line, sample, tmp_path / "out")
+    exported(sample, tmp_path / "out")
     (tmp_path / "in" / "vocab.txt").unlink()
     assert "put the model's tokenizer.json or vocab.txt beside it" in refused(sample, tmp_path, capsys)
     shutil.copy(alone / "theirs-1-fp32" / "vocab.txt", vocabulary)
     for change, reason in (
         ({"intermediate_size": 24}, "intermediate.dense.weight: (23, 12) where the configuration asks for (24, 12)"),
         ({"num_hidden_layers": 3}, "missing: encoder.layer.2.attention.self.query.weight"),
-        ({"num_hidden_layers": 1}, "unexpected: encoder.layer.1.attention.self.query.weight"),
         ({"model_type": "gpt2"}, "model_type is 'gpt2'"),
     ):
         (sample / "config.json").write_text(json.dumps({**config, **change}))
@@ -234,7 +206,7 @@ def test_a_folder_of_several_checkpoints_needs_one_to_be_named(
     assert "latest names none of the checkpoints there" in refused(sample, tmp_path, capsys)
     (sample / "latest").unlink()
     assert "name the folder of one (global_step2)" in refused(sample, tmp_path, capsys)
-    exported(line, tag(sample), tmp_path / "out")
+    exported(tag(sample), tmp_path / "out")
     (tmp_path / "empty").mkdir()
     assert "neither a finished fit (it has no fit.json) nor" in refused(tmp_path / "empty", tmp_path, capsys)
 
@@ -244,6 +216,7 @@ def test_weights_that_are_not_finite_are_not_exported(
 ) -> None:
     sample = copied(alone / "theirs-1-fp32", tmp_path)
     path = tag(sample) / share(0, half=False)
-    row = torch.load(path, weights_only=False)["optimizer_state_dict"]["single_partition_of_fp32_groups"][0]
-    change(path, single_partition_of_fp32_groups=[row.detach().clone().fill_(torch.nan)])
+    content = torch.load(path, weights_only=False)
+    content["optimizer_state_dict"]["single_partition_of_fp32_groups"][0].data.fill_(torch.nan)
+    torch.save(content, path)
     assert "no finite number" in refused(sample, tmp_path, capsys)

@@ -125,18 +125,12 @@ def _theirs(folder: Path, stage: int, kind: str) -> Any:
 
 
 def _gathered(engine: Any, stage: int) -> Iterator[tuple[str, torch.Tensor]]:
-    """The engine's own fp32 weights, whole, in every process."""
+    """The engine's own weights, whole, in every process: those in fp32, where it gives them."""
     from deepspeed import zero
     from deepspeed.utils import safe_get_full_fp32_param
 
-    exact = dict[int, torch.Tensor]()
-    if stage == 0 and hasattr(engine.optimizer, "fp32_groups"):
-        pairs = zip(engine.optimizer.fp16_groups, engine.optimizer.fp32_groups, strict=True)
-        exact = {id(half): one for halves, ones in pairs for half, one in zip(halves, ones, strict=True)}
     for name, one in engine.module.named_parameters():
-        if id(one) in exact:
-            yield name, exact[id(one)]
-        elif stage > 0 and one.requires_grad:
+        if stage > 0 and one.requires_grad:
             yield name, safe_get_full_fp32_param(one)
         elif stage == 3:
             with zero.GatheredParameters([one]):
