@@ -23,14 +23,14 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.mark.parametrize(
     ("size", "vocabulary", "count"),
-    [("base", 30522, 109_482_240), ("large", 30522, 335_141_888), ("tiny", 30522, 4_385_920)],
+    [("base", 30522, 109_482_240), ("large", 30522, 335_141_888)],
 )
 def test_published_sizes_have_the_published_parameter_counts(size: str, vocabulary: int, count: int) -> None:
     assert Configuration.of_size(size, vocabulary).weights == count
 
 
 def test_a_size_is_layers_width_and_heads() -> None:
-    for size, shape in (("large", (24, 1024, 16)), ("2/96/3", (2, 96, 3)), ("1/32", (1, 32, 1))):
+    for size, shape in (("large", (24, 1024, 16)), ("2/96/3", (2, 96, 3))):
         config = Configuration.of_size(size, 100)
         assert (config.layers, config.hidden, config.heads) == shape
         assert config.inner == 4 * config.hidden and config.positions == 512
@@ -69,6 +69,7 @@ def test_a_released_model_is_found_by_any_of_its_names_offline(
     found, family = discover().backbone_search.find(reference, workspace)
     assert isinstance(found, BertCheckpoint) and found.place == repository
     assert isinstance(family, BertFamily) and family.find("nonsense", workspace) is None
+    assert all(family.find(listed.name, workspace) == listed for listed in family.listed())
 
 
 def test_a_layer_and_the_pooler_are_drawn_alone() -> None:

@@ -29,7 +29,6 @@ def test_it_expects_what_a_reader_expects() -> None:
     for text, word in (
         ("it was the best of times , it was the worst of [MASK] , it was the age of wisdom .", "times"),
         ("he shook his [MASK] and said nothing .", "head"),
-        ("she opened the [MASK] and went into the room .", "door"),
         ("the old man sat down by the [MASK] and warmed his hands .", "fire"),
     ):
         assert word in [found["token_str"] for found in fill(text)]

@@ -104,6 +104,8 @@ def test_each_json_line_is_a_document_split_at_its_line_breaks(tmp_path: Path) -
     source = JsonLines(path, "a")
     assert read(source) == [["One.", "Two.", "Three."], ["lone \ufffd \ufffd"]]
     assert source.facts().bad_bytes == 1
+    path.write_text(json.dumps({"text": "word " * 700_000}))
+    assert read(source) == [[("word " * 700_000).strip()]], "a line of JSON is never cut"
 
 
 @pytest.mark.parametrize(
