@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from benchrunner import Classify, Recipe
 from benchrunner.engine import Encoder, ExportedHead, Features, Problem
@@ -69,6 +70,12 @@ def fresh(**changes: Any) -> Bert:
     return model
 
 
+def turn_into_gradients(model: torch.nn.Module) -> None:
+    """Put each weight's gradient in the place of the weight, so that gradients get the names of published weights."""
+    for weight in model.parameters():
+        weight.data = torch.zeros_like(weight) if weight.grad is None else weight.grad
+
+
 def encoded(
     encoder: Encoder,
     first: Sequence[str],
@@ -88,12 +95,12 @@ def encoded(
 def padded(features: Features, units: np.ndarray) -> dict[str, torch.Tensor]:
     """Units of one sequence each, in the padded form."""
     spans = [slice(features.starts[unit], features.starts[unit + 1]) for unit in units]
-    longest = max(span.stop - span.start for span in spans)
-    names = ("input_ids", "token_type_ids", "attention_mask")
-    batch = {name: torch.zeros(len(spans), longest, dtype=torch.int64) for name in names}
-    for row, span in enumerate(spans):
-        length = span.stop - span.start
-        batch["input_ids"][row, :length] = torch.from_numpy(np.array(features.tokens[span]))
-        batch["token_type_ids"][row, :length] = torch.from_numpy(np.array(features.segments[span]))
-        batch["attention_mask"][row, :length] = 1
-    return batch
+    columns = {"input_ids": features.tokens, "token_type_ids": features.segments}
+    return rows({name: [torch.from_numpy(column[span]) for span in spans] for name, column in columns.items()})
+
+
+def rows(columns: dict[str, list[torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """Pad columns of sequences to the longest one with zeros, and add the mask of attention."""
+    masks = [torch.ones(len(sequence)) for sequence in columns["input_ids"]]
+    columns = columns | {"attention_mask": masks}
+    return {name: pad_sequence(column, batch_first=True).long() for name, column in columns.items()}

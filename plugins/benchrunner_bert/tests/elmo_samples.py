@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import torch
 from bert_samples import FIRST, SECOND
@@ -32,17 +30,8 @@ def elmo(size: str, vocabulary: int = 8000) -> Elmo:
 
 
 def ragged(encoder: Elmo, *, texts: int = len(FIRST), multiple: int = 1) -> FlatBatch:
-    """Collate pairs of texts of many lengths, single texts among them."""
-    first, second = FIRST[:texts], SECOND[:texts]
-    pairs, single = encoder.assemble(first, second, 64), encoder.assemble(first, None, 64)
-    features = Features.of(
-        dataclasses.replace(
-            pairs,
-            tokens=np.concatenate([pairs.tokens, single.tokens]),
-            segments=np.concatenate([pairs.segments, single.segments]),
-            starts=np.concatenate([pairs.starts, pairs.starts[-1] + single.starts[1:]]),
-        )
-    )
+    """Collate pairs of texts of many lengths."""
+    features = Features.of(encoder.assemble(FIRST[:texts], SECOND[:texts], 64))
     return collate(features, np.arange(features.units), torch.device("cpu"), multiple=multiple)
 
 

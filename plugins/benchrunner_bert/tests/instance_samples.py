@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from pathlib import Path
 from typing import Any
@@ -61,9 +60,3 @@ def pooled(seen: np.ndarray, expected: np.ndarray) -> float:
         seen = np.append(seen[~small], seen[small].sum())
         expected = np.append(expected[~small], expected[small].sum())
     return float(stats.chisquare(seen, expected).pvalue) if len(seen) > 1 else float((seen == expected).all())
-
-
-def digest(maker: Instances, order: list[int]) -> list[str]:
-    """Of each instance, made in this order, told in the order of the indices."""
-    drawn = {index: maker.make(index) for index in order}
-    return [hashlib.sha256(repr(drawn[index]).encode()).hexdigest() for index in sorted(order)]

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from bert_samples import FIRST, SECOND, encoded, fresh
-from torch import nn
+from bert_samples import FIRST, SECOND, encoded, fresh, rows
 
 from benchrunner.engine import Dropout, FlatBatch, collate
 from benchrunner.features.randomness import generator
@@ -19,7 +18,6 @@ from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.pretraining.training.sums import Sums
-from benchrunner_bert.weight_names import published_names
 
 CPU = torch.device("cpu")
 PLAN = Plan((), tokenizer="none", vocabulary=8000, lowercase=True, blank_lines=1)
@@ -54,10 +52,8 @@ def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
     borders = made.starts.tolist()
     if not whole.objective.is_masked:
         lefts = torch.tensor([at for start, stop in itertools.pairwise(borders) for at in range(start, stop - 1)])
-        none = torch.full((len(borders) - 1,), -1)
-        if whole.objective.name == "ltr":
-            return PretrainingBatch(made, lefts, made.tokens[lefts + 1], none)
-        return PretrainingBatch(made, lefts + 1, made.tokens[lefts], none)
+        places, predicted = (lefts, lefts + 1) if whole.objective.name == "ltr" else (lefts + 1, lefts)
+        return PretrainingBatch(made, places, made.tokens[predicted], torch.full((len(borders) - 1,), -1))
     source = torch.Generator().manual_seed(1)
     real = torch.arange(made.real)
     chosen = real[(made.tokens[: made.real] > 4) & (torch.rand(made.real, generator=source) < 0.3)]
@@ -81,44 +77,14 @@ def mirrored(given: PretrainingBatch) -> PretrainingBatch:
 
 def padded(batch: PretrainingBatch) -> dict[str, torch.Tensor]:
     """Return the batch as transformers reads it: a row for each sequence, in the order of the flat batch."""
-    spans = list(itertools.pairwise(batch.flat.starts.tolist()))
-    shape = len(spans), max(stop - start for start, stop in spans)
-    names = ("input_ids", "token_type_ids", "position_ids", "attention_mask")
-    inputs = {**{name: torch.zeros(shape, dtype=torch.int64) for name in names}, "labels": torch.full(shape, -100)}
-    labels = torch.full((len(batch.flat.tokens),), -100)
-    labels[batch.positions] = batch.labels
-    for row, (start, stop) in enumerate(spans):
-        inputs["input_ids"][row, : stop - start] = batch.flat.tokens[start:stop]
-        inputs["token_type_ids"][row, : stop - start] = batch.flat.segments[start:stop]
-        inputs["position_ids"][row, : stop - start] = batch.flat.positions[start:stop]
-        inputs["attention_mask"][row, : stop - start] = 1
-        inputs["labels"][row, : stop - start] = labels[start:stop]
-    return inputs
-
-
-def gradients(whole: PretrainingModel, model: nn.Module) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
-    """Pair the gradients of our model and of transformers', by our names; both models have the same gradients."""
-    mine = {name: weight.grad for name, weight in whole.named_parameters()}
-    wanted = {name: weight.grad for name, weight in model.named_parameters()}
-    renamed = {
-        "tokens.dense.weight": ["cls.predictions.transform.dense.weight"],
-        "tokens.dense.bias": ["cls.predictions.transform.dense.bias"],
-        "tokens.norm.weight": ["cls.predictions.transform.LayerNorm.weight"],
-        "tokens.norm.bias": ["cls.predictions.transform.LayerNorm.bias"],
-        "tokens.output.bias": ["cls.predictions.bias"],
-        "next_sentence.weight": ["cls.seq_relationship.weight"],
-        "next_sentence.bias": ["cls.seq_relationship.bias"],
-    }
-    for ours, theirs in published_names(whole.bert):
-        renamed[f"bert.{ours}"] = [f"bert.{name}" for name in theirs]
-    pairs, names = {}, set()
-    for ours, theirs in renamed.items():
-        if all(wanted.get(name) is not None for name in theirs):
-            pairs[ours] = mine[ours], torch.cat([wanted[name] for name in theirs])
-            names |= set(theirs)
-    assert names == {name for name, gradient in wanted.items() if gradient is not None}
-    assert pairs.keys() == {name for name, gradient in mine.items() if gradient is not None}
-    return pairs
+    flat, labels = batch.flat, torch.zeros(len(batch.flat.tokens), dtype=torch.int64)
+    labels[batch.positions] = batch.labels + 100  # so that what is padded is -100 in the end
+    sizes = flat.starts.diff().tolist()
+    columns = {"input_ids": flat.tokens, "token_type_ids": flat.segments, "position_ids": flat.positions}
+    inputs = rows(
+        {name: list(column[: flat.real].split(sizes)) for name, column in (columns | {"labels": labels}).items()}
+    )
+    return inputs | {"labels": inputs["labels"] - 100}
 
 
 def left_to_right(whole: PretrainingModel) -> PretrainingModel:
@@ -135,28 +101,3 @@ def forward_and_backward(whole: PretrainingModel, given: PretrainingBatch) -> tu
     loss = sums.loss(len(given.labels), len(given.is_next) if whole.objective.next_sentence else 0)
     loss.backward()
     return sums, loss.detach()
-
-
-def micro_batches(given: PretrainingBatch) -> list[PretrainingBatch]:
-    """Return each block of equally long sequences as a batch of its own."""
-    starts, batches = given.flat.starts.long(), []
-    for block in given.flat.blocks:
-        span, chosen = slice(block.start, block.stop), (block.start <= given.positions) & (given.positions < block.stop)
-        rows = (starts[:-1] >= block.start) & (starts[:-1] < block.stop)
-        inner = dataclasses.replace(
-            given.flat,
-            tokens=given.flat.tokens[span],
-            segments=given.flat.segments[span],
-            positions=given.flat.positions[span],
-            starts=torch.arange(0, block.count * block.length + 1, block.length, dtype=torch.int32),
-            blocks=(dataclasses.replace(block, start=0),),
-        )
-        batches.append(
-            PretrainingBatch(
-                inner,
-                given.positions[chosen] - block.start,
-                given.labels[chosen],
-                given.is_next[rows],
-            )
-        )
-    return batches

@@ -12,12 +12,18 @@ import shutil
 import signal
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import forked
 from benchrunner.command_line.main import main
 from benchrunner_bert.pretraining.deepspeed.processes import free_port
+
+if find_spec("deepspeed") is None:  # not imported to find out whether it is there, which would take two seconds
+    pytest.skip("pre-training needs the extra 'pretrain'", allow_module_level=True)
 
 QUICK = ["--vocab-size", "300", "--batch-size", "8", "--length", "24", "--long-length", "48", "--long-share", "0.25"]
 QUICK += ["--warmup", "3", "--lr", "1e-3", "--log-steps", "1", "--micro-tokens", "100", "--held-out-instances", "8"]
@@ -166,16 +172,11 @@ def samples(folder: Path, *names: str, processes: int = 1) -> Path:
     return folder
 
 
-def line(*asked: str) -> int:
-    """The command line in this process; its exit code."""
-    return main(asked)
-
-
 def refusal(asked: list[str], code: int = 2) -> str:
     """Run a command in this process, which it ends before a step is taken; return its standard error."""
     with contextlib.redirect_stderr(io.StringIO()) as said:
         try:
-            ended = line(*asked[asked.index("pretrain") :])
+            ended = main(asked[asked.index("pretrain") :])
         except SystemExit as end:  # by argparse
             ended = int(end.code or 0)
     assert ended == code and "Traceback" not in said.getvalue()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -15,8 +12,6 @@ from benchrunner_bert.pretraining.corpus.sources import TextFile
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 
-needs_deepspeed = pytest.mark.skipif(find_spec("deepspeed") is None, reason="pre-training needs the extra 'pretrain'")
-"""DeepSpeed is not imported to find out whether it is there, which would take two seconds."""
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 UNK, CLS, SEP, MASK, FIRST = 1, 2, 3, 4, 5
 

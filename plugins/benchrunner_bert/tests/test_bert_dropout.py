@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +18,6 @@ from benchrunner.methods.heads import LinearHead
 DRAWS = 400
 
 
-def moments(draw: Callable[[int], Tensor]) -> tuple[Tensor, Tensor]:
-    """Return the mean and the variance of each number over draws."""
-    drawn = torch.stack([draw(number) for number in range(DRAWS)]).double()
-    return drawn.mean(0), drawn.var(0)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("rate", "attention_rate"), [(0.1, 0.0), (0.0, 0.3), (0.1, 0.1)])
 def test_dropout_moves_gradients_as_in_transformers(rate: float, attention_rate: float, tmp_path: Path) -> None:
@@ -37,25 +30,27 @@ def test_dropout_moves_gradients_as_in_transformers(rate: float, attention_rate:
     other = BertForSequenceClassification.from_pretrained(tmp_path).train()
     assert other.config.attention_probs_dropout_prob == attention_rate
     inputs = padded(features, units)
-    gold = torch.tensor(labels)
-
-    def gradient(outputs: Tensor, weights: list[Tensor]) -> Tensor:
-        loss = torch.nn.functional.cross_entropy(outputs, gold)
-        return torch.cat([part.flatten() for part in torch.autograd.grad(loss, weights)])
 
     def ours(number: int) -> Tensor:
         batch = collate(features, units, torch.device("cpu"), dropout=Dropout(number, "step", 0))
-        lowest = model.embeddings.norm
-        return gradient(head(model, batch), [lowest.weight, lowest.bias, model.pooler.weight, head.output.weight])
+        weights = (*model.embeddings.norm.parameters(), model.pooler.weight, head.output.weight)
+        return gradient(head(model, batch), weights)
 
     def theirs(number: int) -> Tensor:
         torch.manual_seed(number)
-        lowest = other.bert.embeddings.LayerNorm
-        weights = [lowest.weight, lowest.bias, other.bert.pooler.dense.weight, other.classifier.weight]
+        weights = (
+            *other.bert.embeddings.LayerNorm.parameters(),
+            other.bert.pooler.dense.weight,
+            other.classifier.weight,
+        )
         return gradient(other(**inputs).logits, weights)
 
-    mean, variance = moments(ours)
-    expected, expected_variance = moments(theirs)
+    def gradient(outputs: Tensor, weights: tuple[Tensor, ...]) -> Tensor:
+        loss = torch.nn.functional.cross_entropy(outputs, torch.tensor(labels))
+        return torch.cat([part.flatten() for part in torch.autograd.grad(loss, weights)]).double()
+
+    drawn = [torch.stack([draw(number) for number in range(DRAWS)]) for draw in (ours, theirs)]
+    (mean, expected), (variance, expected_variance) = ([of(one, 0) for one in drawn] for of in (torch.mean, torch.var))
     distance = (mean - expected) / ((variance + expected_variance) / DRAWS).sqrt().clamp(min=1e-12)
     assert distance.square().mean().sqrt() < 2
     assert 0.85 < variance.sum() / expected_variance.sum() < 1.15

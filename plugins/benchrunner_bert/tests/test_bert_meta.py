@@ -16,7 +16,6 @@ from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.tokenizer import BertTokenizer
-from benchrunner_devices.captured import Captured
 from kinds_of_tasks import PROBLEMS
 from meta_device import features_of_kind, step_on_meta, training_on_meta
 
@@ -34,16 +33,6 @@ def test_a_step_of_every_problem_runs_on_meta(kind: str, precision: Any, tmp_pat
     name = "flash" if precision == "bf16" else "efficient"
     assert operators.counts[f"aten::_{name}_attention_forward"] == 2
     assert operators.counts[f"aten::_{name}_attention_backward"] == 2
-
-
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_bert_reads_batches_of_fixed_shape(kind: str, tmp_path: Path) -> None:
-    """The first batch is computed operator by operator, as those that a CUDA graph records are."""
-    encoder, recipe = fresh(heads=6), Recipe(batch_size=8, precision="fp32", max_length=64, context="sentence")
-    training = training_on_meta(encoder, PROBLEMS[kind], features_of_kind(kind, encoder, recipe), recipe, tmp_path)
-    training._way = Captured(training.means, lambda: pytest.fail("nothing is recorded yet"))
-    step_on_meta(training, unused=() if PROBLEMS[kind].head.reads_summary else ("encoder.pooler",))
-    assert isinstance(training._way, Captured)
 
 
 def test_layers_computed_again_run_on_meta(tmp_path: Path) -> None:

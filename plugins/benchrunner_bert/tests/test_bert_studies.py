@@ -11,21 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pretraining_texts import needs_deepspeed
 
 import benchrunner_bert
-from benchrunner import RequestError, Workspace
-from benchrunner.results import Computing, Plugins, Runner, Study, discover
-from benchrunner.studies.cells import Fitting
+from benchrunner import RequestError
+from benchrunner.results import Plugins, Study, discover
 from benchrunner_bert.pretraining import command
 from benchrunner_studies.reading import StudyFile, read_study_file
 from benchrunner_studies.recipes import read_recipe
-from benchrunner_studies.settling import study_of_file
 
 FOLDER = Path(benchrunner_bert.__file__).parent / "studies"
 NAMES = ("figure5", *(f"table{number}" for number in range(1, 9)))
-ABLATIONS = ("figure5", "table5", "table6", "table8")
-"""Studies whose systems are all pre-trained."""
 SCALES = ("tiny", "small", "full")
 REQUIRED = {"corpus": "'a b.txt' hub:books,plain", "held-out": "c.txt"}
 """Values of the parameters that have no default, in the studies that have them."""
@@ -72,45 +67,6 @@ def pretrainings(read: Study) -> Iterator[argparse.Namespace]:
             yield pretrain_options(words)
 
 
-@pytest.mark.parametrize("name", ABLATIONS)
-def test_study_commands_are_valid_and_make_the_models_it_uses(name: str) -> None:
-    read = study(name, out="my models", more="--no-lowercase --zero 1", **{"blank-lines": "0"})
-    options = list(pretrainings(read))
-    folders = [option.out for option in options]
-    assert len(set(folders)) == len(folders) == len({option.name for option in options})
-    assert all(option.name.replace("-", "").replace(".", "").isalnum() for option in options)
-    for option in options:
-        assert option.corpus == ["a b.txt", "hub:books,plain"]
-        assert (option.steps, option.warmup, option.batch_size, option.vocabulary_size) == (
-            1_000_000,
-            10_000,
-            256,
-            30_522,
-        )
-        assert (option.length, option.long_length) == (128, 512)
-        assert (option.tokens, option.lowercase) == (Path("my models/tokens"), False)
-        assert (option.zero, option.blank_lines) == (1, 0)
-    for system in read.systems:
-        (made,) = [pretrain_options(words) for words in system.make]
-        exports = [made.out / "exports" / f"step-{step}" for step in made.export_at or ()]
-        assert Path(system.backbone) in [made.out / "model", *exports]
-        assert system.figures in (None, made.out / "log.jsonl")
-
-
-@pytest.mark.parametrize(("name", "systems"), [("table1", "ELMo-like,GPT-like"), ("table7", "ELMo-like")])
-def test_only_rows_that_are_pretrained_need_a_corpus(name: str, systems: str) -> None:
-    path, needing = FOLDER / f"{name}.toml", systems.split(",")
-    with pytest.raises(RequestError, match=f"{name} needs a value for corpus for {' and '.join(needing)} "):
-        read_study_file(path, {})
-    ready = [system.name for system in study(name).systems if system.name not in needing]
-    assert read_study_file(path, {}, systems=ready).study.commands == {}
-    made = study(name, out="my models", more="--zero 1", systems=needing)
-    for system, option in zip(made.systems, pretrainings(made), strict=True):
-        assert option.size.split("-")[0] == system.name.split("-")[0].lower()
-        assert (Path(system.backbone), option.tokens) == (option.out / "model", Path("my models/tokens"))
-        assert (option.steps, option.warmup, option.zero) == (1_000_000, 10_000, 1)
-
-
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", NAMES)
 def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str, scale: str) -> None:
@@ -131,49 +87,25 @@ def test_study_columns_name_known_splits_and_metrics(plugins: Plugins, name: str
             assert column.method is None or plugins.methods.find(column.method)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_small_scales_are_smaller_and_tiny_needs_nothing(name: str) -> None:
-    tiny = read_study_file(FOLDER / f"{name}.toml", {}, scale="tiny").study
-    assert tiny.scale.about and study(name, scale="small").scale.about
-    for path in [word for words in tiny.commands for word in words if word.endswith(".txt")]:
-        assert Path(path).is_file()
-    steps = []
-    for scale in SCALES:
-        steps.append({option.steps for option in pretrainings(study(name, scale=scale))})
-    assert not any(steps) or [len(chosen) for chosen in steps] == [1, 1, 1]
-    assert [max(chosen) for chosen in steps if chosen] == sorted(max(chosen) for chosen in steps if chosen)
-
-
 def test_table_8_mask_rates_are_in_the_order_of_pretrain() -> None:
     """The paper's columns are MASK, SAME, RND."""
-    for system in study("table8").systems:
-        (words,) = system.make
-        assert system.name == "/".join(f"{rate:.0f}" for rate in pretrain_options(words).masking)
+    read = study("table8")
+    for system, option in zip(read.systems, pretrainings(read), strict=True):
+        assert system.name == "/".join(f"{rate:.0f}" for rate in option.masking)
 
 
 def test_a_scaled_down_study_scales_its_warm_up_and_its_points() -> None:
     read = study("figure5", steps="500", size="2/128")
     assert [system.name for system in read.systems][:2] == ["mlm+nsp after 25 steps", "mlm+nsp after 50 steps"]
-    assert [(system.series, system.at) for system in read.systems][4:6] == [("mlm+nsp", 500), ("ltr", 25)]
-    assert len(read.commands) == 2, "one pre-training for each objective, whatever the points"
-    option = next(pretrainings(read))
-    assert (option.size, option.warmup, option.export_at) == ("2/128", 5, (25, 50, 100, 250, 500))
-    assert option.name == "figure5-2-128-500-mlm-nsp"
-
-
-def test_no_two_studies_of_one_corpus_disagree_about_its_tokens() -> None:
-    """Studies that share `tokens` must ask for the same vocabulary."""
-    options = [option for name in ABLATIONS for option in pretrainings(study(name, tokens="shared"))]
-    assert {(option.tokens, option.vocabulary_size, option.lowercase, option.blank_lines) for option in options} == {
-        (Path("shared"), 30_522, None, 1)
-    }
+    first, _ = pretrainings(read)  # one pre-training for each objective, whatever the points
+    assert (first.size, first.warmup, first.export_at) == ("2/128", 5, (25, 50, 100, 250, 500))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@needs_deepspeed
 def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On generated data, with every column, extra ones included; a second call reads what the first has made."""
+    pytest.importorskip("deepspeed")
     read = study(name, scale="tiny", systems=all_systems(name))
     plugins = discover()
     for task in {column.task for column in read.columns if column.task}:
@@ -196,100 +128,3 @@ def test_a_study_runs_whole_at_the_tiny_scale(name: str, tmp_path: Path, monkeyp
     again, progress = run()
     assert again == result
     assert "it was finished before" in progress or not read.commands
-
-
-@pytest.mark.parametrize(
-    ("name", "columns", "split", "metric"),
-    [("table1", ("MNLI-m", "MNLI-mm"), "dev_matched", "accuracy"), ("table2", ("dev EM", "dev F1"), "dev", "f1")],
-)
-def test_two_figures_of_one_task_are_of_one_fit(
-    plugins: Plugins, name: str, columns: tuple[str, ...], split: str, metric: str, tmp_path: Path
-) -> None:
-    runner = Runner(plugins, Workspace(tmp_path, tmp_path), Computing("cpu"))
-    made = study_of_file(name, runner, systems=["BERT-BASE" if name == "table1" else "BERT-BASE (single)"])
-    [cell] = [cell for cell in made.cells if set(columns) & set(cell.columns)]
-    assert cell.columns == columns
-    assert cell.selection.splits_of(cell.task) == (split,)
-    assert cell.selection.metric_of(cell.task) == metric
-
-
-TABLE7 = ("embeddings", "second-to-last hidden", "last hidden", "weighted sum last four hidden")
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "contrasts"),
-    [
-        (
-            "table5",
-            {},
-            [("no NSP", "BERT"), ("LTR & no NSP", "no NSP"), ("+ BiLSTM", "LTR & no NSP")],
-        ),
-        (
-            "table7",
-            {},
-            [
-                ("BERT-LARGE", "ELMo-like"),
-                ("BERT-BASE", "ELMo-like"),
-                *((f"BERT-BASE ({layers})", "BERT-BASE") for layers in TABLE7),
-                ("BERT-BASE (concat last four hidden)", "BERT-BASE"),
-                ("BERT-BASE (weighted sum all 12 layers)", "BERT-BASE"),
-            ],
-        ),
-        ("table1", {"corpus": "x"}, [(name, "ELMo-like") for name in ("GPT-like", "BERT-BASE", "BERT-LARGE")]),
-        ("table8", {"masks": "80/10/10,100/0/0,80/20/0"}, [("100/0/0", "80/10/10"), ("80/20/0", "80/10/10")]),
-        (
-            "figure5",
-            {"points": "250,500,1000", "steps": "1000"},
-            [
-                ("ltr", "mlm+nsp"),
-                ("mlm+nsp after 1000 steps", "mlm+nsp after 500 steps"),
-            ],
-        ),
-    ],
-)
-def test_a_study_tests_the_contrasts_of_the_paper(
-    name: str, values: dict[str, str], contrasts: list[tuple[str, str]]
-) -> None:
-    made = study(name, systems=all_systems(name) if name == "table5" else None, **values)
-    assert list(made.contrasts) == contrasts
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_study_says_which_adam_it_uses(name: str) -> None:
-    file = study_file(name, "full")
-    assert "bias-correction" not in file.recipe
-    assert "--set bias-correction=no leaves that out, as the paper's code does." in " ".join(file.study.about.split())
-
-
-def planned_cells(name: str, plugins: Plugins, folder: Path) -> dict[tuple[str, str], Fitting]:
-    """Map each system and task of a study at its full scale to how its fits are made."""
-    runner = Runner(plugins, Workspace(folder, folder), Computing("cpu"))
-    made = study_of_file(name, runner, parameters={"corpus": "a.txt"})
-    return {(cell.system, cell.task.name): cell.fitting for cell in made.cells}
-
-
-def test_dev_chooses_among_18_recipes_in_each_row_of_table_7(plugins: Plugins, tmp_path: Path) -> None:
-    fittings = planned_cells("table7", plugins, tmp_path)
-    assert len(fittings) == 9
-    for (system, _), fitting in fittings.items():
-        choices = fitting.grid.choices
-        assert choices["batch_size"] == (16, 32)
-        if system in ("BERT-BASE", "BERT-LARGE"):
-            assert (choices["lr"], choices["epochs"]) == ((5e-5, 3e-5, 2e-5), (2, 3, 4)), "Devlin et al. 2019, A.3"
-        assert (fitting.grid.size, len(fitting.seeds)) == (18, 5)
-
-
-def test_1500_units_each_way_read_the_elmo_like_row_of_table_1(plugins: Plugins, tmp_path: Path) -> None:
-    fitting = planned_cells("table1", plugins, tmp_path)["ELMo-like", "glue/rte"]
-    assert fitting.grid.choices["bilstm_width"] == (2 * 1500,), "Wang et al. 2018, 4.1"
-
-
-@pytest.mark.parametrize(("scale", "contexts"), [("full", "window"), ("small", "window,sentence")])
-def test_dev_chooses_the_context_of_small_models(scale: str, contexts: str) -> None:
-    """Small models lose 5 to 10 points of F1 with the paper's context; see the README of plugins/benchrunner_conll."""
-    assert study_file("table7", scale).systems["BERT-BASE"].recipe["context"] == contexts
-    fine_tuned = study_file("table8", scale).columns["NER fine-tuned"]
-    assert fine_tuned["context"] == contexts
-    for name, column in (("table7", "dev"), ("table8", "NER fine-tuned")):
-        notes = [read.note for read in study(name).columns if read.name == column]
-        assert "contexts=window,sentence lets dev choose" in notes[0]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
 import torch
 from elmo_samples import SHAPES, elmo, plain_states, ragged
 
-from benchrunner import CheckpointError, RequestError, Workspace
+from benchrunner import CheckpointError, Workspace
 from benchrunner.results import discover
 from benchrunner.workspace import Settings
-from benchrunner_bert.elmo.configuration import ElmoConfiguration
-from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_kit.testing import check_backbone
 
 NEAR = 2e-6
@@ -24,15 +23,13 @@ def test_states_equal_hand_written_cells(shape: str) -> None:
     encoder = elmo(shape)
     batch = ragged(encoder, multiple=16)
     assert len(batch.tokens) > batch.real
-    layers = list(encoder.hidden_states(batch))
-    assert len(layers) == encoder.config.layers + 1
-    for sequence, (start, stop) in enumerate(zip(batch.starts[:-1], batch.starts[1:], strict=True)):
-        expected = plain_states(encoder, batch.tokens[start:stop])
-        for states, wanted in zip(layers, expected, strict=True):
-            torch.testing.assert_close(states[start:stop], wanted, rtol=0, atol=NEAR)
-        width, summary = encoder.config.width, encoder.summary(layers[-1], batch)[sequence]
-        torch.testing.assert_close(summary[:width], expected[-1][-1, :width], rtol=0, atol=NEAR)
-        torch.testing.assert_close(summary[width:], expected[-1][0, width:], rtol=0, atol=NEAR)
+    states = torch.stack(list(encoder.hidden_states(batch)))
+    width, summaries = encoder.config.width, encoder.summary(states[-1], batch)
+    for sequence, (start, stop) in enumerate(itertools.pairwise(batch.starts.tolist())):
+        expected = torch.stack(plain_states(encoder, batch.tokens[start:stop]))
+        torch.testing.assert_close(states[:, start:stop], expected, rtol=0, atol=NEAR)
+        ends = torch.cat([expected[-1, -1, :width], expected[-1, 0, width:]])
+        torch.testing.assert_close(summaries[sequence], ends, rtol=0, atol=NEAR)
 
 
 def test_an_elmo_keeps_the_contract_of_backbones(tmp_path: Path) -> None:
@@ -67,24 +64,3 @@ def test_damaged_checkpoints_are_refused(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"cut")
     with pytest.raises(CheckpointError, match="the weights cannot be read"):
         read(tmp_path)
-
-
-def test_sizes_are_named_or_numbers() -> None:
-    assert ElmoConfiguration.of_size("base", 100) == ElmoConfiguration(100, 512, 2, 4096)
-    assert ElmoConfiguration.of_size("3/20", 100) == ElmoConfiguration(100, 20, 3, 20)
-    assert ElmoConfiguration.of_size("1/20/30", 100) == ElmoConfiguration(100, 20, 1, 30)
-    for size in ("huge", "2", "2/0", "2/x", "2/3/4/5", ""):
-        with pytest.raises(RequestError, match="An ELMo's size is small, medium, base, L/H or L/H/C"):
-            ElmoConfiguration.of_size(size, 100)
-    with pytest.raises(RequestError, match="10 cells cannot be projected to a width of 20"):
-        ElmoConfiguration.of_size("2/20/10", 100)
-
-
-def test_a_head_cannot_be_exported_for_other_libraries(tmp_path: Path) -> None:
-    from bert_samples import ANSWER, exported
-
-    from benchrunner.methods.heads import LinearHead
-
-    encoder: Elmo = elmo("1/8")
-    with pytest.raises(CheckpointError, match="No other library knows an ELMo"):
-        encoder.save(tmp_path, exported(LinearHead(16, ANSWER.head, seed=0), ANSWER))

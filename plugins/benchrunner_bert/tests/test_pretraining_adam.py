@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 import torch
@@ -68,42 +66,38 @@ def test_with_bias_correction_steps_are_those_of_torch() -> None:
 @pytest.mark.parametrize("limit", [0.5, 100.0])
 def test_gradients_are_clipped_inside_the_kernel(limit: float) -> None:
     learnt, expected = weights(), weights()
-    pairs = [(learnt, True), (expected, False)]
-    for group, inside in pairs:
+    for group in (learnt, expected):
         adam = PaperAdam([{"params": group, "weight_decay": 0.01, "lr": 1e-2}], bias_correction=False, **NAMES)
         for weight, gradient in zip(group, gradients(0), strict=True):
             weight.grad = gradient
-        if inside:
-            norm = torch.nn.utils.get_total_norm([weight.grad for weight in group if weight.grad is not None])
+        norm = torch.nn.utils.clip_grad_norm_(group, limit if group is expected else torch.inf)
+        if group is learnt:
             adam.excess = ((norm + 1e-6) / limit).clamp(min=1.0)
-        else:
-            torch.nn.utils.clip_grad_norm_(group, limit)
         adam.step()
     torch.testing.assert_close(learnt, expected, rtol=1e-6, atol=1e-7)
 
 
-def released_lr(step: int, steps: int, warmup: int) -> float:
-    """Compute the released code's rate exactly: decay from step 0, replaced by the rise during warm-up."""
-    peak = Fraction(1, 10_000)
-    return float(peak * (Fraction(step, warmup) if step < warmup else 1 - Fraction(step, steps)))
-
-
-def test_every_rate_is_the_released_codes() -> None:
-    settings = Settings(steps=2000, warmup=150)
-    expected = [released_lr(step, 2000, 150) for step in range(2000)]
-    assert [settings.lr_at(step) for step in range(2000)] == pytest.approx(expected, rel=1e-14, abs=0)
-
-
-def test_warm_up_is_at_most_all_steps() -> None:
-    settings = Settings(steps=4, warmup=10_000)
-    assert [settings.lr_at(step) for step in range(4)] == pytest.approx([0, 0.25e-4, 0.5e-4, 0.75e-4])
-    flat = Settings(steps=4, warmup=0)
-    assert [flat.lr_at(step) for step in range(4)] == pytest.approx([1e-4, 0.75e-4, 0.5e-4, 0.25e-4])
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (Settings(steps=4, warmup=10_000), [0, 0.25e-4, 0.5e-4, 0.75e-4]),
+        (Settings(steps=4, warmup=0), [1e-4, 0.75e-4, 0.5e-4, 0.25e-4]),
+        (
+            Settings(steps=8, warmup=2, schedule="trapezoid", cooldown=4, final_share=0.5),
+            [0, 0.5e-4, 1e-4, 1e-4, 1e-4, 0.875e-4, 0.75e-4, 0.625e-4],
+        ),
+    ],
+    ids=["warm-up of all steps", "no warm-up", "trapezoid"],
+)
+def test_rates_rise_in_the_warm_up_and_fall_to_the_end(settings: Settings, expected: list[float]) -> None:
+    assert [settings.lr_at(step) for step in range(settings.steps)] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("elements", [1, 50, 2**19])
-@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16], ids=str)
-def test_the_loss_in_pieces_is_torchs_own(kind: torch.dtype, elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kind", "near"), [(torch.float32, 1e-5), (torch.float64, 1e-12), (torch.bfloat16, 2**-7)])
+def test_the_loss_in_pieces_is_torchs_own(
+    kind: torch.dtype, near: float, elements: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(cross_entropy._ELEMENTS, "cpu", elements)
     source = torch.Generator().manual_seed(0)
     logits = (20 * torch.randn(13, 17, generator=source)).to(kind).requires_grad_()
@@ -112,18 +106,12 @@ def test_the_loss_in_pieces_is_torchs_own(kind: torch.dtype, elements: int, monk
     exact = logits.detach().double().requires_grad_()
     wanted = functional.cross_entropy(exact, targets, reduction="sum")
     loss, hits = cross_entropy.summed(logits, targets)
-    near = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 1e-5}[kind]
-    torch.testing.assert_close(loss.double(), wanted, rtol=near, atol=0)
-    assert hits == (logits.argmax(-1) == targets).sum() > 4 and not hits.requires_grad
+    torch.testing.assert_close(loss.double(), wanted, rtol=min(near, 1e-5), atol=0)
+    assert hits == (logits.argmax(-1) == targets).sum() > 4
     (loss / 7).backward()
     (wanted / 7).backward()
     assert logits.grad.dtype == kind
-    rounding = 2**-7 if kind == torch.bfloat16 else near
-    torch.testing.assert_close(logits.grad.double(), exact.grad, rtol=rounding, atol=near)
-
-
-def test_equal_logits_are_one_guess_and_not_many() -> None:
-    assert cross_entropy.summed(torch.zeros(4, 3), torch.tensor([0, 1, 2, 1]))[1] == 1
+    torch.testing.assert_close(logits.grad.double(), exact.grad, rtol=near, atol=min(near, 1e-5))
 
 
 def test_a_scale_that_half_precision_cannot_hold_is_not_rounded() -> None:
@@ -131,9 +119,3 @@ def test_a_scale_that_half_precision_cannot_hold_is_not_rounded() -> None:
     logits = torch.zeros(1, 3, dtype=torch.bfloat16, requires_grad=True)
     (cross_entropy.summed(logits, torch.tensor([0]))[0] * 1.003).backward()
     assert logits.grad[0, 1] == 0.3359375 > torch.tensor(1 / 3).bfloat16()
-
-
-def test_a_trapezoid_falls_in_its_cooldown_only() -> None:
-    settings = Settings(steps=8, warmup=2, lr=1e-4, schedule="trapezoid", cooldown=4, final_share=0.5)
-    expected = [0, 0.5e-4, 1e-4, 1e-4, 1e-4, 0.875e-4, 0.75e-4, 0.625e-4]
-    assert [settings.lr_at(step) for step in range(8)] == pytest.approx(expected)

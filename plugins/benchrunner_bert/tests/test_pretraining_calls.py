@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from pretraining_runs import COMMAND, environment, words
-from pretraining_texts import needs_deepspeed
 
 import forked
-
-pytestmark = needs_deepspeed
 
 COUNTING = f"""
 import collections, json, sys
@@ -59,10 +54,3 @@ def test_the_loop_calls_its_parts_as_its_plan_says(tmp_path: Path) -> None:
     assert calls["make"] == 8 * 8 + 3 * 8
     assert (calls["figures"], calls["summed"], calls["append"]) == (3, 3, 6)
     assert (calls["save"], calls["sweep"], calls["_export"]) == (2, 1, 2)
-
-
-def test_deepspeed_writes_nothing_to_standard_output() -> None:
-    load = "from benchrunner_bert.pretraining.deepspeed import processes; processes.load_deepspeed()"
-    both = "import logging; logging.getLogger('DeepSpeed').error('theirs'); print('ours')"
-    done = subprocess.run([sys.executable, "-c", f"{load}; {both}"], capture_output=True, text=True, check=True)
-    assert done.stdout == "ours\n" and "theirs" in done.stderr

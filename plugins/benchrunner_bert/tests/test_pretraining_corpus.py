@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
-import zlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,59 +56,41 @@ def test_more_blank_lines_may_be_asked_for_or_none_count(tmp_path: Path) -> None
 
 
 def test_bom_crlf_and_bad_bytes_are_cleaned_and_counted(tmp_path: Path) -> None:
-    source = text(tmp_path / "a", b"\xef\xbb\xbfCaf\xc3\xa9.\r\n\r\nna\xefve \xff\xfe \xe2\x82.\r\nplain\n")
-    assert read(source) == [["Café."], ["na\ufffdve \ufffd\ufffd \ufffd\ufffd.", "plain"]]
+    source = text(tmp_path / "a", b"\xef\xbb\xbfCaf\xc3\xa9.\r\n\r\nna\xefve \xff\xfe \xe2\x82.\r\n\xef\xbb\xbfplain\n")
+    assert read(source) == [["Café."], ["na\ufffdve \ufffd\ufffd \ufffd\ufffd.", "\ufeffplain"]], (
+        "a mark inside a file is text"
+    )
     facts = source.facts()
     assert (facts.bom, facts.crlf, facts.bad_bytes, facts.size) == (True, 3, 5, source.path.stat().st_size)
 
 
-def test_a_mark_inside_a_file_is_text(tmp_path: Path) -> None:
-    assert read(text(tmp_path / "a", b"one\n\xef\xbb\xbftwo\n")) == [["one", "\ufefftwo"]]
-
-
-@pytest.mark.parametrize("end", [b"", b"\n", b" \r\n\r\nAnother document."])
-@pytest.mark.parametrize("word", ["word é ", "无空格", pytest.param("é" * 5000 + " ", id="wide")])
-def test_huge_lines_are_split_between_words_or_characters(tmp_path: Path, word: str, end: bytes) -> None:
+@pytest.mark.parametrize("word", ["word é ", "无空格"])
+def test_huge_lines_are_split_between_words_or_characters(tmp_path: Path, word: str) -> None:
     line = (word * (5_000_000 // len(word.encode()))).strip()
-    source = text(tmp_path / "a", b"One.\n" + line.encode() + end)
-    first, *others = read(source)
-    assert others == ([["Another document."]] if b"A" in end else [])
+    source = text(tmp_path / "a", b"One.\n" + line.encode() + b" \r\n\r\nAnother document.")
+    first, another = read(source)
+    assert another == ["Another document."]
     assert first[0] == "One." and len(first) > 3
     assert max(len(part.encode()) for part in first) <= 2 << 20
-    assert (" " if word == "word é " else "").join(first[1:]).replace(" ", "") == line.replace(" ", "")
-    if word == "word é ":
-        assert " ".join(first[1:]) == line
+    assert (" " if word == "word é " else "").join(first[1:]) == line
     facts = source.facts()
     assert (facts.bad_bytes, facts.size) == (0, source.path.stat().st_size)
     assert facts.sha256 == hashlib.sha256(source.path.read_bytes()).hexdigest()
 
 
-def test_lines_of_a_block_or_less_are_never_cut(tmp_path: Path) -> None:
-    lines = ["a " * (1 << 19) + "b", "c" * ((1 << 20) - 1), "d", "e " * (1 << 19)]
-    assert read(text(tmp_path / "a", "\n".join(lines).encode())) == [[line.strip() for line in lines]]
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfeO\x00n\x00e\x00", b"\x7fELF\x02\x00\x00\x00\x00\x08\x00"])
-def test_what_is_no_utf8_text_at_all_is_refused(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(DataError, match="not a file of UTF-8 text"):
-        read(text(tmp_path / "a", content))
-
-
-def test_another_encoding_is_refused_but_a_few_bad_bytes_are_not(tmp_path: Path) -> None:
-    russian = "Все счастливые семьи похожи друг на друга. " * 2000
-    with pytest.raises(DataError, match=r"a: not a file of UTF-8 text: [\d,]+ of its first 65,536 bytes are not UTF-8"):
-        read(text(tmp_path / "a", russian.encode("cp1251")))
+def test_another_encoding_is_refused_a_few_bad_bytes_are_not(tmp_path: Path) -> None:
+    russian = ("Все счастливые семьи похожи друг на друга. " * 2000).encode("cp1251")
+    for content in (b"\xff\xfeO\x00n\x00e\x00", b"\x7fELF\x02\x00\x00\x00\x00\x08\x00", russian):
+        with pytest.raises(DataError, match="a: not a file of UTF-8 text"):
+            read(text(tmp_path / "a", content))
     few = b"A caf\xe9 in forty bytes of other English. " * 2000
     assert text(tmp_path / "b", few).facts().bad_bytes == 2000
 
 
-@pytest.mark.parametrize(
-    ("name", "start"), [("gzip", b"\x1f\x8b"), ("zip", b"PK\x03\x04"), ("zstd", b"\x28\xb5\x2f\xfd")]
-)
-def test_compressed_files_are_refused_by_name(tmp_path: Path, name: str, start: bytes) -> None:
-    (tmp_path / "a.jsonl").write_bytes(start + zlib.compress(b'{"text": "some words"}\n' * 9))
+def test_compressed_files_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(gzip.compress(b'{"text": "some words"}\n' * 9))
     (source,) = Corpus.named([str(tmp_path)]).sources
-    with pytest.raises(DataError, match=rf"a\.jsonl: .* it is compressed \({name}\)\. Unpack it first"):
+    with pytest.raises(DataError, match=r"a\.jsonl: .* it is compressed \(gzip\)\. Unpack it first"):
         source.facts()
 
 
@@ -122,14 +104,8 @@ def test_each_json_line_is_a_document_split_at_its_line_breaks(tmp_path: Path) -
     source = JsonLines(path, "a")
     assert read(source) == [["One.", "Two.", "Three."], ["lone \ufffd \ufffd"]]
     assert source.facts().bad_bytes == 1
-
-
-def test_a_line_of_json_is_never_cut(tmp_path: Path) -> None:
-    document = "word " * 700_000
-    (tmp_path / "a.jsonl").write_text(f'{{"text": "{document}"}}\n{{"text": "b"}}\n', encoding="utf-8")
-    source = JsonLines(tmp_path / "a.jsonl", "a")
-    assert read(source) == [[document.strip()], ["b"]]
-    assert source.facts().size == source.path.stat().st_size
+    path.write_text(json.dumps({"text": "word " * 700_000}))
+    assert read(source) == [[("word " * 700_000).strip()]], "a line of JSON is never cut"
 
 
 @pytest.mark.parametrize(
@@ -143,17 +119,11 @@ def test_a_line_that_is_no_document_is_named(tmp_path: Path, line: str) -> None:
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
 def test_every_row_of_a_table_is_a_document(tmp_path: Path, kind: pa.DataType) -> None:
-    rows = pa.array(["One.\nTwo.", None, "Three é."], pa.string()).cast(kind)
-    pq.write_table(pa.table({"id": [1, 2, 3], "text": rows}), tmp_path / "a.parquet")
-    assert read(Parquet(tmp_path / "a.parquet", "a")) == [["One.", "Two."], ["Three é."]]
-
-
-def test_bad_bytes_in_a_table_are_counted_too(tmp_path: Path) -> None:
-    broken = pa.array([b"na\xefve", b"fine"], pa.binary()).view(pa.string())
-    pq.write_table(pa.table({"text": broken}), tmp_path / "a.parquet")
+    """Bad bytes are counted."""
+    rows = pa.array([b"One.\nTwo.", None, b"Three \xe9."], pa.binary()).view(pa.string()).cast(kind, safe=False)
+    pq.write_table(pa.table({"text": rows}), tmp_path / "a.parquet")
     source = Parquet(tmp_path / "a.parquet", "a")
-    assert read(source) == [["na\ufffdve"], ["fine"]]
-    assert source.facts().bad_bytes == 1
+    assert read(source) == [["One.", "Two."], ["Three \ufffd."]] and source.facts().bad_bytes == 1
 
 
 def test_a_table_without_the_column_or_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -169,27 +139,16 @@ def test_a_table_without_the_column_or_that_is_none_is_refused(tmp_path: Path) -
 
 
 def test_a_folder_is_walked_in_order_and_hidden_files_stay_out(tmp_path: Path) -> None:
-    for name in ("b.txt", "a/z.jsonl", "a/b/c.parquet", "a/wiki_00", ".hidden", ".git/x.txt"):
+    """Linked folders are walked too, and end where they lead back."""
+    for name in ("b.txt", "a/z.jsonl", "a/b/c.parquet", "a/wiki_00", ".hidden", ".git/x.txt", "../linked/d.txt"):
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).touch()
     (tmp_path / "first.txt").touch()
-    asked = [str(tmp_path / "first.txt"), str(tmp_path / "in"), "hub:a/b,c,d", "hub:a/b", "hub:a/b,,d"]
-    found = Corpus.named(asked).sources
-    assert [one.name for one in found[:5]] == ["first.txt", "a/b/c.parquet", "a/wiki_00", "a/z.jsonl", "b.txt"]
-    assert [type(one) for one in found[:5]] == [TextFile, Parquet, TextFile, JsonLines, TextFile]
-    assert found[5:] == (HubSet("a/b", "c", "d"), HubSet("a/b", "", "train"), HubSet("a/b", "", "d"))
-
-
-def test_linked_folders_are_walked_and_end_where_they_lead_back(tmp_path: Path) -> None:
-    for name in ("in/a.txt", "in/z/deep.txt", "elsewhere/b.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    (tmp_path / "in" / "linked").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "in" / "z" / "up").symlink_to(tmp_path / "in")
-    (tmp_path / "elsewhere" / "back").symlink_to(tmp_path / "in" / "linked" / ".." / "elsewhere")
-    (tmp_path / "in" / ".hidden").symlink_to(tmp_path / "nowhere")
-    found = Corpus.named([str(tmp_path / "in")]).sources
-    assert [one.name for one in found] == ["a.txt", "linked/b.txt", "z/deep.txt"]
+    (tmp_path / "in" / "c").symlink_to(tmp_path / "linked")
+    (tmp_path / "linked" / "up").symlink_to(tmp_path / "in")
+    found = Corpus.named([str(tmp_path / "first.txt"), str(tmp_path / "in")]).sources
+    assert [one.name for one in found] == ["first.txt", "a/b/c.parquet", "a/wiki_00", "a/z.jsonl", "b.txt", "c/d.txt"]
+    assert [type(one) for one in found] == [TextFile, Parquet, TextFile, JsonLines, TextFile, TextFile]
 
 
 def test_a_link_to_nowhere_is_refused_by_name(tmp_path: Path) -> None:
@@ -200,13 +159,8 @@ def test_a_link_to_nowhere_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_data_set_may_be_named_as_it_was_once() -> None:
-    asked = ["hub:a/b,c,d@v1", "hub:a/b@refs/pr/1", "hub:a/b,,d@0123"]
-    found = Corpus.named(asked).sources
-    assert found == (
-        HubSet("a/b", "c", "d", "v1"),
-        HubSet("a/b", "", "train", "refs/pr/1"),
-        HubSet("a/b", "", "d", "0123"),
-    )
+    found = Corpus.named(["hub:a/b,c,d@v1", "hub:a/b", "hub:a/b,,d@refs/pr/1"]).sources
+    assert found == (HubSet("a/b", "c", "d", "v1"), HubSet("a/b", "", "train"), HubSet("a/b", "", "d", "refs/pr/1"))
     assert [one.name for one in found] == ["hub:a/b,c,d", "hub:a/b,,train", "hub:a/b,,d"]
     for wrong in ("hub:a/b@", "hub:@v1", "hub:a/b@v1,c", "hub:a/b,c,d,e@v1"):
         with pytest.raises(RequestError, match="and @REVISION at the end"):
@@ -224,92 +178,54 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
             Corpus.named(asked)
 
 
-def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
-    source = text(tmp_path / "a", b"One.")
-    source.path.unlink()
-    with pytest.raises(DataError, match="a: cannot be read: No such file"):
-        source.facts()
-
-
 CLIENT = """
 import json, sys
 from benchrunner.errors import DataError
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 answers = []
-for reference in sys.argv[1:]:
-    (source,) = Corpus.named([reference]).sources
+for source in Corpus.named(sys.argv[1:]).sources:
     try:
         answers.append([source.facts().revision, list(source.paragraphs())])
-        assert list(source.paragraphs()) == answers[-1][1]
     except DataError as error:
         answers.append(str(error))
 print(json.dumps(answers))
 """
+"""Writes the commit and the paragraphs of each data set, or what is wrong with it."""
 
 
-class Past(Hub):
-    """A hub whose data sets have an earlier commit with a tag too; `root` beside the folder of each, named so."""
-
-    def find(self, kind: str, parts: list[str]) -> tuple[Repository, list[str]] | None:
-        found = super().find(kind, parts)
-        if found is None or not found[1][1:]:
-            return found
-        repository, rest = found
-        old = Repository(kind, repository.name, repository.folder.with_name(f"{repository.folder.name}-v1"))
-        if rest[1] in ("v1", old.commit):
-            return old, rest
-        return found if rest[1] in ("main", repository.commit) else None
-
-
-def asked(hub: Hub, home: Path, *references: str) -> list[list[object] | str]:
-    """The commit and the paragraphs of each data set, or what is wrong with it."""
-    arguments = ["-c", CLIENT, *references]
-    environment = {**os.environ, **hub.environment(home)}
-    done = forked.run(arguments, env=environment)
-    assert done.returncode == 0, done.stderr
-    answers: list[list[object] | str] = json.loads(done.stdout)
-    return answers
-
-
-def table(folder: Path, split: str, *documents: str) -> None:
-    (folder / "data").mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({"text": list(documents)}), folder / "data" / f"{split}-00000-of-00001.parquet")
-
-
-def test_a_data_set_on_the_hub_is_streamed_as_it_is_or_as_it_was(tmp_path: Path) -> None:
+def test_a_data_set_on_the_hub_is_streamed(tmp_path: Path) -> None:
     books = tmp_path / "hub" / "datasets" / "somebody" / "books"
-    table(books, "train", "One.\nTwo.", "Three.")
-    table(books, "test", "Held out.")
-    table(books.with_name("books-v1"), "train", "One.")
-    now, then = (Repository("datasets", "somebody/books", one).commit for one in (books, books.with_name("books-v1")))
-    with Past(tmp_path / "hub") as hub:
-        names = ["books", "books,,test", "books@v1", f"books,,train@{then}", "books@v2", "nothing"]
-        train, test, tagged, pinned, missing, nothing = asked(
-            hub, tmp_path / "home", *(f"hub:somebody/{name}" for name in names)
-        )
-    assert train == [now, ["One.", "Two.", "", "Three.", ""]]
-    assert test == [now, ["Held out.", ""]]
-    assert tagged == pinned == [then, ["One.", ""]]
-    assert isinstance(missing, str) and missing.startswith("hub:somebody/books,,train could not be read: ")
-    assert isinstance(nothing, str) and nothing.startswith("hub:somebody/nothing,,train could not be read: ")
+    (books / "data").mkdir(parents=True)
+    for name, documents in (("train", ["One.\nTwo.", "Three."]), ("test", ["Held out."])):
+        pq.write_table(pa.table({"text": documents}), books / "data" / f"{name}-00000-of-00001.parquet")
+    with Hub(tmp_path / "hub") as hub:
+        names = [f"hub:somebody/{name}" for name in ("books", "books,,test", "nothing")]
+        done = forked.run(["-c", CLIENT, *names], env={**os.environ, **hub.environment(tmp_path / "home")})
+    assert done.returncode == 0, done.stderr
+    train, test, nothing = json.loads(done.stdout)
+    commit = Repository("datasets", "somebody/books", books).commit
+    assert train == [commit, ["One.", "Two.", "", "Three.", ""]]
+    assert test == [commit, ["Held out.", ""]]
+    assert nothing.startswith("hub:somebody/nothing,,train could not be read: ")
 
 
 def test_a_data_set_is_asked_for_its_commit_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit between two passes must not give the second one other text."""
-    commits = iter(["first", "second"])
-    streamed = list[str]()
+    commits, calls = iter(["first", "second"]), list[str]()
+
+    def commit(api: object, name: str, revision: str) -> SimpleNamespace:
+        calls.append(revision)
+        return SimpleNamespace(sha=next(commits))
 
     def load(*where: str | None, revision: str, **rest: object) -> list[dict[str, str]]:
-        streamed.append(revision)
+        calls.append(revision)
         return [{"text": "One."}]
 
-    monkeypatch.setattr(
-        "huggingface_hub.HfApi.dataset_info", lambda self, name, revision: SimpleNamespace(sha=next(commits))
-    )
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", commit)
     monkeypatch.setattr("datasets.load_dataset", load)
-    source = HubSet("a/b")
+    source = HubSet("a/b", revision="v1")
     assert (read(source), source.facts().revision, read(source)) == ([["One."]], "first", [["One."]])
-    assert streamed == ["first", "first"]
+    assert calls == ["v1", "first", "first"]
 
 
 # Sentences
@@ -339,16 +255,8 @@ def test_paragraphs_end_sentences_and_empty_ones_stay() -> None:
 
 def test_very_long_sentences_are_cut_between_words() -> None:
     words = [f"w{number}" for number in range(2 * LONGEST + 1)]
-    assert [len(one.split()) for one in split(" ".join(words))] == [LONGEST, LONGEST, 1]
-    assert " ".join(split(" ".join(words))) == " ".join(words)
-
-
-def test_a_word_that_a_cut_would_meet_stays_whole() -> None:
-    address = "http://" + "a" * 50
-    assert split(" ".join(["w"] * (LONGEST - 1) + [address, "end"])) == [
-        " ".join(["w"] * (LONGEST - 1)),
-        f"{address} end",
-    ]
+    parts = split(" ".join(words))
+    assert [len(one.split()) for one in parts] == [LONGEST, LONGEST, 1] and " ".join(parts) == " ".join(words)
 
 
 @pytest.mark.parametrize(

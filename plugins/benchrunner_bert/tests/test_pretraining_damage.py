@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 from pretraining_runs import COMMAND, QUICK, corpus, environment, weights, words
-from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner.engine import seals
 from file_damages import Damage, as_folder, cut, flip
 from kill_points import KillPoints
-
-pytestmark = needs_deepspeed
 
 
 def zeroed(path: Path) -> None:
@@ -33,18 +30,12 @@ DAMAGES: dict[str, Damage] = {
     "missing": Path.unlink,
     "a folder": as_folder,
 }
-TOKENS = [
-    f"tokens/{name}"
-    for name in (
-        *("sentence_starts.bin", "document_starts.bin", "tokens.bin", "vocab.txt"),
-        *("manifest.json", "learnt.txt", "learnt.json"),
-    )
-]
-CHECKPOINT = [f"checkpoints/step-00000002/{name}" for name in ("state.safetensors", "state.json")]
-MODEL = [
-    "finished.json",
-    *(f"model/{name}" for name in ("model.safetensors", "config.json", "tokenizer.json", "vocab.txt")),
-]
+STARTS = ["sentence_starts.bin", "document_starts.bin"]
+TOKENS = [*STARTS, "tokens.bin", "vocab.txt", "manifest.json", "learnt.txt", "learnt.json"]
+CHECKPOINT = ["state.safetensors", "state.json"]
+BEGUN = [*(f"tokens/{name}" for name in TOKENS), *(f"checkpoints/step-00000002/{name}" for name in CHECKPOINT)]
+MODEL = ["model.safetensors", "config.json", "tokenizer.json", "vocab.txt"]
+FINISHED = ["finished.json", *(f"model/{name}" for name in MODEL)]
 FAST = {
     ("tokens/sentence_starts.bin", "flip 0"),
     ("tokens/tokens.bin", "zeroed"),
@@ -109,14 +100,14 @@ def check(copy: Path, home: Path, damaged: Path) -> None:
     assert str(damaged) in said and "Remove " in said and said.isprintable(), said
 
 
-@pytest.mark.parametrize(("name", "damage"), table([*TOKENS, *CHECKPOINT]))
+@pytest.mark.parametrize(("name", "damage"), table(BEGUN))
 def test_a_run_with_a_damaged_file_is_refused_or_the_same(copy: Path, home: Path, name: str, damage: str) -> None:
     path = begun(copy) / name
     DAMAGES[damage](path)
     check(copy, home, path)
 
 
-@pytest.mark.parametrize(("name", "damage"), table(MODEL))
+@pytest.mark.parametrize(("name", "damage"), table(FINISHED))
 def test_a_damaged_model_is_not_finished(copy: Path, home: Path, name: str, damage: str) -> None:
     path = copy / "out" / name
     DAMAGES[damage](path)

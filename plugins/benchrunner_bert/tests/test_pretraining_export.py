@@ -31,15 +31,6 @@ from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Settings as PretrainingSettings
 from benchrunner_kit.testing import check_backbone
 
-HEADS = {
-    "cls.predictions.bias",
-    "cls.predictions.transform.dense.weight",
-    "cls.predictions.transform.dense.bias",
-    "cls.predictions.transform.LayerNorm.weight",
-    "cls.predictions.transform.LayerNorm.bias",
-}
-NEXT = {"cls.seq_relationship.weight", "cls.seq_relationship.bias"}
-
 
 def corpus(*sources: SourceFacts) -> Manifest:
     return dataclasses.replace(CORPUS, plan=dataclasses.replace(PLAN, sources=sources))
@@ -57,32 +48,13 @@ REQUEST = Request(
 CARD = Card(REQUEST, NOVELS, 1000, {"held-out perplexity": 12.3456, "NSP accuracy": 0.75}, {}, 0)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_the_files_and_names_are_the_published_ones(objective: str, tmp_path: Path) -> None:
-    whole = model(objective)
-    export(whole, tmp_path / "out", CARD)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        *("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"),
-        *("README.md", "corpus.json"),
-    }
-    tensors = load_file(tmp_path / "out" / "model.safetensors")
-    assert {name for name in tensors if name.startswith("cls.")} == HEADS | (NEXT if objective == "mlm+nsp" else set())
-    assert ("bert.pooler.dense.weight" in tensors) == (objective == "mlm+nsp")
-    config = json.loads((tmp_path / "out" / "config.json").read_text())
-    architecture, direction = OBJECTIVES[objective].architecture, OBJECTIVES[objective].direction
-    assert config.get("architectures") == ([architecture] if architecture else None)
-    assert config.get("attention_direction", "both") == direction
-
-
-def test_transformers_loads_and_resaves_every_weight_unchanged(tmp_path: Path) -> None:
+def test_transformers_loads_every_weight_unchanged(tmp_path: Path) -> None:
     whole = model("mlm+nsp")
     export(whole, tmp_path / "ours", CARD)
     published, report = BertForPreTraining.from_pretrained(tmp_path / "ours", output_loading_info=True)
     assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
     assert isinstance(AutoModelForPreTraining.from_pretrained(tmp_path / "ours"), BertForPreTraining)
-    published.save_pretrained(tmp_path / "theirs")
-    ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("ours", "theirs"))
-    assert ours.keys() == theirs.keys()
+    ours, theirs = load_file(tmp_path / "ours" / "model.safetensors"), published.state_dict()
     assert all(torch.equal(tensor, theirs[name]) for name, tensor in ours.items())
     assert len(AutoTokenizer.from_pretrained(tmp_path / "ours")) == 8000
 
@@ -91,21 +63,17 @@ def test_transformers_loads_and_resaves_every_weight_unchanged(tmp_path: Path) -
 def test_an_exported_model_is_a_backbone_by_its_path(objective: str, tmp_path: Path) -> None:
     whole = model(objective)
     export(whole, tmp_path / "out", CARD)
-    workspace, family = (
-        Workspace(runs=tmp_path, cache=tmp_path / "cache", settings=Settings(offline=True)),
-        BertFamily(),
-    )
-    backbone = family.find(str(tmp_path / "out"), workspace)
+    workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache", settings=Settings(offline=True))
+    backbone = BertFamily().find(str(tmp_path / "out"), workspace)
     assert backbone is not None
-    check_backbone(backbone, family, workspace, tmp_path / "again")
-    bert = backbone.load(workspace, seed=0)
-    drawn = ("the checkpoint has no pooler; a fresh one is drawn from the seed",)
-    assert bert.notes == (() if objective == "mlm+nsp" else drawn)
-    given = flat(whole.bert)
+    check_backbone(backbone, BertFamily(), workspace, tmp_path / "again")
+    bert, given = backbone.load(workspace, seed=0), flat(whole.bert)
+    has_pooler = objective == "mlm+nsp"
+    assert bert.notes == (() if has_pooler else ("the checkpoint has no pooler; a fresh one is drawn from the seed",))
     with torch.no_grad():
-        assert torch.equal(bert(given), whole.bert(given))
-        same = torch.equal(bert.summary(bert(given), given), whole.bert.summary(whole.bert(given), given))
-    assert same == (objective == "mlm+nsp")
+        states = bert(given)
+        assert torch.equal(states, whole.bert(given))
+        assert torch.equal(bert.summary(states, given), whole.bert.summary(states, given)) == has_pooler
 
 
 def test_a_diverged_model_is_not_exported(tmp_path: Path) -> None:
@@ -132,14 +100,10 @@ def test_the_card_states_the_settings_the_corpus_and_the_results(tmp_path: Path)
         "| parameters | 438,082, heads included |",
         "| steps | 900 at length 128 + 100 at length 512 |",
         r"| predicted | 15% of the tokens: 80% \[MASK\], 10% random, 10% same |",
-        r"| command | benchrunner pretrain 2/128 --corpus novels\_\*/ --out DIR |",
         "| held-out perplexity | 12.35 |",
-        "2 sources: 2 documents, 9,000 sentences, 300,000 tokens.",
         rf"| Emma\_1815 | 902,341 | {'ab' * 32} |",
-        f"| hub:novels |  | {'cd' * 20} |",
     ):
         assert f"\n{line}\n" in text, line
-    assert "left only" not in text and "UTF-8" not in text
     corpus_facts = json.loads((tmp_path / "out" / "corpus.json").read_text())
     assert from_json(Manifest, corpus_facts, "corpus.json") == NOVELS
 
@@ -158,14 +122,10 @@ def test_no_library_loads_a_right_to_left_model_as_another_one(tmp_path: Path) -
 
 
 def test_a_long_file_list_is_shortened_in_the_card_only(tmp_path: Path) -> None:
-    sources = [SourceFacts(f"part-{at:04}.txt", at, "00", bad_bytes=at == 7) for at in range(1234)]
+    odd = SourceFacts("a|b\n# <script>[x](y)`z`&amp;", 1, "00")
+    sources = [odd, *(SourceFacts(f"part-{at:04}.txt", at, "00", bad_bytes=at == 7) for at in range(1233))]
     text = card(tmp_path, given=dataclasses.replace(CARD, corpus=corpus(*sources)))
     assert "\nBytes that were not UTF-8 and were replaced: 1.\n" in text
-    assert text.endswith("... and 1,134 more: `corpus.json` lists all.\n") and "part-0099.txt" in text
+    assert "\n| a\\|b \\# \\<script\\>\\[x\\](y)\\`z\\`\\&amp; | 1 | 00 |\n" in text, "names do nothing but appear"
+    assert text.endswith("... and 1,134 more: `corpus.json` lists all.\n") and "part-0098.txt" in text
     assert len(json.loads((tmp_path / "out" / "corpus.json").read_text())["plan"]["sources"]) == 1234
-
-
-def test_names_of_files_do_nothing_but_appear(tmp_path: Path) -> None:
-    odd = SourceFacts("a|b\n# <script>[x](y)`z`&amp;", 1, "00")
-    text = card(tmp_path, given=dataclasses.replace(CARD, corpus=corpus(odd)))
-    assert text.splitlines()[-1] == r"| a\|b \# \<script\>\[x\](y)\`z\`\&amp; | 1 | 00 |"

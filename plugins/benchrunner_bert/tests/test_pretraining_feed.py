@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 from numbered_instances import feed
 from pretraining_runs import STOPPING, environment, learned, weights, words
-from pretraining_texts import needs_deepspeed
 
 import forked
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.training.feed import made_ahead
-
-pytestmark = needs_deepspeed
 
 AHEAD = f"""
 from benchrunner_bert.pretraining.training import loop
@@ -53,11 +50,6 @@ def test_other_processes_make_the_steps_in_their_order() -> None:
     with pytest.raises(OSError, match=r"^the disk is gone$"):
         next(steps)
     assert all(map(ends, makers))
-
-
-def test_a_process_on_a_cpu_makes_its_steps_itself() -> None:
-    (parts,) = made_ahead(feed(), range(1), 0)
-    assert parts[0].features.tokens.tolist() == [0, os.getpid(), 1, os.getpid()]
 
 
 WORKING = "print(*next(steps)[0].features.tokens[1::2], flush=True)"

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from pretraining_texts import needs_deepspeed, vocabulary
+from pretraining_texts import vocabulary
 
 from benchrunner_bert.pretraining.corpus import store_writer, unigram
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
@@ -15,8 +15,6 @@ from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
 from benchrunner_bert.pretraining.results import outcome
 from benchrunner_bert.pretraining.settings import Settings
 
-pytestmark = needs_deepspeed
-
 
 def test_guessing_loses_the_entropy_of_the_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").write_text("oak oak elm strange\n\noak elm\n", encoding="utf-8")
@@ -24,14 +22,11 @@ def test_guessing_loses_the_entropy_of_the_tokens(tmp_path: Path, monkeypatch: p
     store = store_writer.write(tmp_path / "store", Corpus((TextFile(tmp_path / "a.txt", "a.txt"),)), words)
     known = -(3 / 5 * math.log(3 / 5) + 2 / 5 * math.log(2 / 5))
     assert unigram_loss(store, Settings()) == pytest.approx(known)
-    everything = Settings(predict_unknown=True)
-    shares = [3 / 6, 2 / 6, 1 / 6]
-    assert unigram_loss(store, everything) == pytest.approx(-sum(share * math.log(share) for share in shares))
     monkeypatch.setattr(unigram, "_BLOCK", 2)
-    assert unigram_loss(store, everything) == pytest.approx(-sum(share * math.log(share) for share in shares))
+    everything = -sum(share * math.log(share) for share in (3 / 6, 2 / 6, 1 / 6))
+    assert unigram_loss(store, Settings(predict_unknown=True)) == pytest.approx(everything)
 
 
 def test_a_model_hardly_better_than_guessing_learnt_nothing() -> None:
     assert outcome(6.0, 6.0)[1] and outcome(5.97, 6.0)[1] and not outcome(5.9, 6.0)[1]
-    assert "6, of guessing tokens by their frequency 6: the model learnt nothing" in outcome(6.0, 6.0)[0]
-    assert "learnt nothing" not in outcome(2.0, 6.0)[0]
+    assert "the model learnt nothing" in outcome(6.0, 6.0)[0] and "learnt nothing" not in outcome(2.0, 6.0)[0]

@@ -37,16 +37,11 @@ def on_meta(objective: str, config: Configuration, precision: str) -> tuple[Pret
 
 
 def batch(lengths: list[int], *, next_sentence: bool) -> PretrainingBatch:
-    instances = [
-        Instance(
-            tokens=np.arange(length, dtype=np.int32),
-            segments=np.zeros(length, dtype=np.int8),
-            positions=np.arange(1, length, 7),
-            labels=np.arange(1, length, 7).astype(np.int32),
-            is_next=number % 2 if next_sentence else -1,
-        )
-        for number, length in enumerate(lengths)
-    ]
+    instances = []
+    for number, length in enumerate(lengths):
+        tokens, places = np.arange(length, dtype=np.int32), np.arange(1, length, 7)
+        is_next = number % 2 if next_sentence else -1
+        instances.append(Instance(tokens, tokens.astype(np.int8), places, tokens[places], is_next))
     return pack(instances).on(META, dropout=Dropout(0, 3, 0, 0), multiple=64)
 
 

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
-from objective_samples import batch, model
 from pretraining_runs import COMMAND, corpus, environment, words
-from pretraining_texts import needs_deepspeed
 
 import forked
-from benchrunner_bert.pretraining.training.trained_model import TrainedModel
-
-pytestmark = needs_deepspeed
 
 AS_ON_CUDA = f"""
 import json, sys, torch
@@ -32,14 +24,7 @@ def note(module, arguments, result):
     if isinstance(module, torch.nn.Linear):
         kinds.add(str(result.dtype))
 torch.nn.modules.module.register_module_forward_hook(note)
-file, surrounded = sys.argv[1:3]
-if surrounded == "yes":
-    from benchrunner_bert.pretraining.deepspeed.engine import Engine
-    call = Engine.__call__
-    def cast(self, batch):
-        with torch.autocast("cpu", torch.bfloat16):
-            return call(self, batch)
-    Engine.__call__ = cast
+file = sys.argv[1]
 try:
     exec({COMMAND!r})
 finally:
@@ -48,44 +33,18 @@ finally:
 """Runs a command line with an engine that treats the CPU as it treats CUDA; writes the types of all linear outputs."""
 
 
-def kinds_in_the_engine(folder: Path, precision: str, *, surrounded: bool = False) -> list[str]:
+def kinds_in_the_engine(folder: Path, precision: str) -> list[str]:
     corpus(folder / "corpus")
-    asked = words(folder, f"{precision}-{surrounded}", "--precision", precision, steps=1)
-    kinds = folder / "kinds.json"
-    arguments = ["-c", AS_ON_CUDA, str(kinds), "yes" if surrounded else "no", *asked[1:]]
-    done = forked.run(arguments, env=environment())
+    asked = words(folder, precision, "--precision", precision, steps=1)
+    done = forked.run(["-c", AS_ON_CUDA, str(folder / "kinds.json"), *asked[1:]], env=environment())
     assert done.returncode == 0, done.stderr[-3000:]
-    read: list[str] = json.loads(kinds.read_text())
+    read: list[str] = json.loads((folder / "kinds.json").read_text())
     return read
 
 
 def test_states_inside_the_engine_have_the_precision_asked(tmp_path: Path) -> None:
     assert kinds_in_the_engine(tmp_path, "bf16") == ["torch.bfloat16"]
     assert kinds_in_the_engine(tmp_path, "fp32") == ["torch.float32"]
-
-
-def test_an_engine_ends_an_autocast_around_it(tmp_path: Path) -> None:
-    """The reason why the model begins its autocast itself. Where this test fails, DeepSpeed has changed."""
-    assert kinds_in_the_engine(tmp_path, "fp32", surrounded=True) == ["torch.float32"]
-
-
-@pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_autocast_is_that_of_the_device_of_the_tokens(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[tuple[str, torch.dtype]]()
-
-    @contextlib.contextmanager
-    def autocast(kind: str, dtype: torch.dtype) -> Iterator[None]:
-        asked.append((kind, dtype))
-        yield
-
-    whole = model("mlm")
-    given = batch(whole)
-    whole.precision = "bf16"
-    object.__setattr__(given.flat, "tokens", given.flat.tokens.to(device))
-    monkeypatch.setattr(torch, "autocast", autocast)
-    monkeypatch.setattr(type(whole), "sums", lambda self, batch: batch)
-    TrainedModel.forward(whole, given)
-    assert asked == [(device, torch.bfloat16)]
 
 
 READS = f"""

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 from pretraining_runs import corpus, run, words
-from pretraining_texts import needs_deepspeed
 
 from benchrunner import RequestError
 from benchrunner.command_line.main import main
 from benchrunner_bert.pretraining.checks import _check_gpus
 from benchrunner_bert.pretraining.continuation import check_same
 from gpus import pretend
-
-pytestmark = needs_deepspeed
 
 
 def refused(asked: list[str], capsys: pytest.CaptureFixture[str], code: int = 2) -> str:
@@ -41,11 +38,6 @@ def without_size(asked: list[str]) -> list[str]:
     return [word for word in asked if word not in ("--vocab-size", "300")]
 
 
-def test_a_vocabulary_without_mask_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bare = write(tmp_path / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n")
-    assert "without [MASK]" in refused([*without_size(words(tmp_path, "out")), "--vocab", bare], capsys)
-
-
 def test_more_processes_than_gpus_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,7 +55,6 @@ def test_more_processes_than_gpus_are_refused(
     ("text", "reason"),
     [
         ("{", "mine.json"),
-        ("[1]", "mine.json"),
         ('{"train_batch_size": 999}', "--batch-size says how many"),
         ('{"optimizer": {"type": "Adam"}}', "the optimizer is the paper's"),
         ('{"gradient_cliping": 1}', "Did you mean gradient_clipping or"),
@@ -86,35 +77,25 @@ def test_what_deepspeed_does_not_take_is_told_with_the_keys(tmp_path: Path) -> N
     ("size", "more", "reason"),
     [
         ("1/32/2", ("--export-at", "2,9"), "A model of step 9 cannot be kept: steps are 1 to 8"),
-        ("1/32/2", ("--export-at", "0"), "A model of step 0 cannot be kept"),
         ("1/32/2", ("--held-out", "nowhere.txt"), "nowhere.txt: there is no such file"),
-        ("1/32/2", ("--corpus", "nowhere.txt"), "nowhere.txt"),
         ("1/32/2", ("--processes", "9"), "8 sequences cannot be shared by 9 processes"),
         ("1/32/2", ("--mask", "80/10"), "three rates"),
         ("1/32/2", ("--offload",), "stages 1 to 3"),
         ("1/32/2", ("--input", "document"), "The objective mlm+nsp predicts whether"),
         ("1/32/2", ("--vocab-size", "1000000000"), "--vocab-size must be"),
-        ("1/32/2", ("--vocab-size", "99"), "--vocab-size must be a whole number from 100"),
         ("1/32/2", ("--objective", "ltr+rtl"), "A BERT does not learn the objective ltr+rtl"),
         ("2/128/3", (), "L/H/A"),
-        ("a/b", (), "L/H/A"),
         ("gpt-1/32/2", ("--objective", "mlm"), "A GPT-like model does not learn the objective mlm"),
-        ("gpt-huge", (), "not 'huge'"),
         ("gpt", (), "A GPT-like model needs a size after 'gpt-'"),
         ("bert-base", (), "The size of a BERT has no prefix"),
         ("gtp-base", (), "Did you mean gpt?"),
-        ("elmo-2", (), "An ELMo's size is small, medium, base"),
-        ("elmo", (), "An ELMo needs a size after 'elmo-'"),
+        ("elmo-2", (), "An ELMo's size is small, medium, base, L/H or L/H/C"),
         ("elmo-2/16/8", (), "8 cells cannot be projected to a width of 16"),
-        ("elmo-2/16", ("--objective", "mlm"), "An ELMo does not learn the objective mlm"),
         ("elmo-2/16", ("--positions", "waves"), "An ELMo has no position embeddings"),
         ("elmo-2/16", ("--deviation", "0.05"), "leave --deviation out"),
         ("elmo-2/16", ("--recompute",), "leave --recompute out"),
         ("1/32/2", ("--batch-size", "9000000", "--length", "500000"), "A batch of 9,000,000 sequences of 500,000"),
-        ("elmo-1/32", ("--batch-size", "9000000", "--long-length", "900000"), "sequences of 900,000"),
         ("1000000/128", (), "A model of the size 1000000/128 has"),
-        ("elmo-1/128/1000000000", (), "A model of the size elmo-1/128/1000000000 has"),
-        ("gpt-1000000/128", (), "A model of the size gpt-1000000/128 has"),
     ],
 )
 def test_what_cannot_work_is_said_before_a_text_is_read(
@@ -129,20 +110,16 @@ def test_what_cannot_work_is_said_before_a_text_is_read(
 
 
 def test_a_finished_run_gives_nothing_that_it_was_not_asked_for(tmp_path: Path) -> None:
-    for name, seed in (("held", 1), ("other", 2)):
-        corpus(tmp_path / name, seed=seed)
-    held = ["--held-out", str(tmp_path / "held")]
-    run(words(tmp_path, "out", *held, "--export-at", "1", steps=2))
-    assert "finished without a model of step 2" in run(
-        words(tmp_path, "out", *held, "--export-at", "1,2", steps=2), code=2
-    )
-    assert "held out ['novels.txt'" in run(
-        words(tmp_path, "out", "--held-out", str(tmp_path / "other"), steps=2), code=2
-    )
-    clip = write(tmp_path / "clip.json", '{"gradient_clipping": 0.001}')
-    said = run(words(tmp_path, "out", *held, "--deepspeed-config", clip, steps=2), code=2)
-    assert "gradient clipping None, now 0.001" in said
+    run(words(tmp_path, "out", "--held-out", str(corpus(tmp_path / "held", seed=1)), "--export-at", "1", steps=2))
     watched = write(tmp_path / "watched.json", '{"wall_clock_breakdown": true}')
+    clip = write(tmp_path / "clip.json", '{"gradient_clipping": 0.001}')
+    held = ("--held-out", str(tmp_path / "held"))
+    for more, said in (
+        ((*held, "--export-at", "1,2"), "finished without a model of step 2"),
+        (("--held-out", str(corpus(tmp_path / "other", seed=2))), "held out ['novels.txt'"),
+        ((*held, "--deepspeed-config", clip), "gradient clipping None, now 0.001"),
+    ):
+        assert said in run(words(tmp_path, "out", *more, steps=2), code=2)
     run(words(tmp_path, "out", *held, "--deepspeed-config", watched, "--name", "again", steps=2))
     assert (tmp_path / "runs" / "pretrained" / "again.json").is_file(), "a name can be given later"
 
@@ -154,27 +131,17 @@ def test_a_text_that_the_vocabulary_cannot_spell_is_refused(tmp_path: Path) -> N
 
 
 def test_of_several_texts_the_one_that_changed_is_named() -> None:
-    begun = {"corpus": [["a.txt", "1" * 64], ["b.txt", "2" * 64], ["c.txt", "3" * 64]]}
-    now = {"corpus": [["a.txt", "1" * 64], ["b.txt", "4" * 64], ["c.txt", "3" * 64]]}
-    with pytest.raises(RequestError, match=r"- corpus \['b.txt', '2222.*, now \['b.txt', '4444"):
+    begun = {"corpus": [["a.txt", "1" * 64], ["b.txt", "2" * 64]], "overrides": {"gradient_clipping": 0.5}}
+    now = {"corpus": [["a.txt", "1" * 64], ["b.txt", "4" * 64]], "overrides": {}}
+    told = r"- corpus \['b.txt', '2222.*, now \['b.txt', '4444(.|\n)*- gradient clipping 0\.5, now None"
+    with pytest.raises(RequestError, match=told):
         check_same(begun, now, Path("out"))
-    with pytest.raises(RequestError, match=r"- gradient clipping 0\.5, now None"):
-        check_same({"overrides": {"gradient_clipping": 0.5}}, {"overrides": {}}, Path("out"))
 
 
 def test_a_file_where_the_run_should_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "out", "mine")
     assert "this is a file; name a folder" in refused(words(tmp_path, "out"), capsys)
     assert (tmp_path / "out").read_text(encoding="utf-8") == "mine"
-
-
-def test_a_name_of_another_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = tmp_path / "other" / "model"
-    other.mkdir(parents=True)
-    write(other / "config.json", "{}")
-    (tmp_path / "runs" / "pretrained").mkdir(parents=True)
-    write(tmp_path / "runs" / "pretrained" / "out.json", f'{{"folder": "{other}", "about": ""}}')
-    assert "choose another with --name" in refused(words(tmp_path, "out"), capsys)
 
 
 def test_without_deepspeed_the_extra_is_named(

@@ -6,9 +6,7 @@ import json
 import pickle
 import resource
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from tiny_tokenizers import write_tokenizer
 from bad_checkpoints import DAMAGES, check_damage, check_hostile
 from benchrunner import CheckpointError, RequestError, Workspace
 from benchrunner.workspace import Settings
-from benchrunner_transformers import backbones, loading
 from benchrunner_transformers.backbones import TransformersFamily
 
 
@@ -77,23 +74,9 @@ def test_missing_and_unexpected_weights_are_listed(folder: Path) -> None:
     )
 
 
-def test_a_checkpoint_without_weights_is_refused(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    assert refusal(folder) == f"{folder}: no weights; model.safetensors or pytorch_model.bin was expected."
-
-
 def test_a_dropout_that_drops_everything_is_refused(folder: Path) -> None:
     change_settings(folder, hidden_dropout_prob=1.0)
     assert "hidden_dropout_prob must be a number from 0 to below 1, not 1.0" in refusal(folder, load=True)
-
-
-def test_a_tokenizer_may_have_no_limit(folder: Path) -> None:
-    path = folder / "tokenizer_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": float("inf")}))
-    home = folder / "home"
-    backbone = TransformersFamily().find(str(folder), workspace := Workspace(runs=home, cache=home))
-    assert backbone is not None
-    assert 0 < backbone.load(workspace, seed=0).max_length < 1_000_000
 
 
 def write_other(folder: Path, model_type: str, **settings: Any) -> None:
@@ -123,27 +106,6 @@ def test_models_without_states_of_tokens_are_refused(
     assert reason in refusal(folder, load=True)
 
 
-def test_no_code_for_graphics_cards_is_fetched_from_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A graphics card and the package `kernels` are made to look present."""
-    from transformers.integrations import hub_kernels
-    from transformers.models.mra import modeling_mra
-
-    fetched = list[str]()
-
-    def fetch(name: str, **options: object) -> None:
-        fetched.append(name)
-        raise FileNotFoundError
-
-    write_other(folder, "mra", vocab_size=600)
-    monkeypatch.setattr(hub_kernels, "is_kernels_available", lambda: True)
-    monkeypatch.setattr(hub_kernels, "_kernels_enabled", True)
-    monkeypatch.setattr(hub_kernels, "get_kernel_hub", fetch, raising=False)
-    for name in ("is_cuda_platform", "is_kernels_available", "is_ninja_available", "is_torch_cuda_available"):
-        monkeypatch.setattr(modeling_mra, name, lambda: True)
-    assert "from that token alone" in refusal(folder, load=True)
-    assert not fetched
-
-
 def test_models_that_read_no_token_ids_are_refused(folder: Path) -> None:
     change_settings(folder, model_type="canine")
     assert refusal(folder) == f"{folder}/config.json: CanineModel has no table of token embeddings."
@@ -159,24 +121,11 @@ def test_the_vocabulary_must_fit_the_embeddings(folder: Path) -> None:
     assert refusal(folder) == f"{folder}: {reason}"
 
 
-def test_a_model_without_tokenizer_is_refused(folder: Path) -> None:
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (folder / name).unlink()
-    message = refusal(folder)
-    assert message.startswith(f"{folder}: ") and "tokenizer" in message and "\n" not in message
-
-
 def test_an_unknown_architecture_is_refused(folder: Path) -> None:
     change_settings(folder, model_type="roberto")
     message = refusal(folder)
     assert message.startswith(f"{folder}/config.json: transformers ")
     assert message.endswith(" has no architecture 'roberto'.")
-
-
-def test_code_of_the_checkpoint_is_refused(folder: Path) -> None:
-    (folder / "modeling.py").write_text("raise SystemExit('code of the checkpoint ran')")
-    change_settings(folder, model_type="roberto", auto_map={"AutoModel": "modeling.Roberto"})
-    assert "asks for code of its own (auto_map), and transformers" in refusal(folder)
 
 
 def test_code_of_the_checkpoint_never_runs(folder: Path) -> None:
@@ -193,7 +142,6 @@ def test_code_of_the_checkpoint_never_runs(folder: Path) -> None:
     [
         ({"hidden_size": 1 << 40}, "cannot be made of these settings"),
         ({"vocab_size": 10**13}, "describes"),
-        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1,000,000,000, but the weights are only "),
         ({"num_hidden_layers": -3}, "unexpected: encoder.layer.0"),
         ({"intermediate_size": "many"}, "not a configuration of 'roberta'"),
         ({"quantization_config": {"quant_method": "bitsandbytes"}}, "the weights are quantized"),
@@ -204,13 +152,6 @@ def test_absurd_settings_are_refused_without_memory(folder: Path, changes: dict[
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     message = refusal(folder)
     assert part in message and str(folder) in message
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
-
-
-def test_an_absurd_number_of_labels_takes_no_memory(folder: Path) -> None:
-    change_settings(folder, num_labels=10**9)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    backbone_of(folder).load(Workspace(folder, folder), seed=0)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
 
 
@@ -247,13 +188,6 @@ def test_a_damaged_checkpoint_is_refused_with_its_file(original: Path, tmp_path:
     check_damage(TransformersFamily(), original, tmp_path, *DAMAGES[name], kilobytes=250_000)
 
 
-def test_adapters_and_other_files_are_not_read(folder: Path) -> None:
-    """A file of the library peft would make transformers load another model from the network."""
-    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "somebody/else"}')
-    (folder / "generation_config.json").write_text("nonsense")
-    backbone_of(folder).load(Workspace(folder, folder), seed=0)
-
-
 def test_a_hub_id_offline_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for reference in ("somebody/absent", "FacebookAI/roberta-base"):
@@ -263,31 +197,6 @@ def test_a_hub_id_offline_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
             assert backbone is not None
             backbone.load(workspace, seed=0)
         assert "\n" not in str(caught.value)
-
-
-def test_a_checkpoint_is_checked_again_by_other_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checked: list[Path] = []
-
-    def load(folder: Path, **options: Any) -> Any:
-        checked.append(folder)
-        return SimpleNamespace(tokenizer_fingerprint="words")
-
-    monkeypatch.setattr(loading, "load", load)
-    for code, times in (("a", 1), ("a", 1), ("b", 2)):
-        monkeypatch.setattr(backbones, "checking_code", lambda code=code: code)
-        backbone_of(folder).revision(Workspace(folder / "home", folder / "home"))
-        assert len(checked) == times
-
-
-def test_the_code_of_a_check_is_this_plugin_and_its_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = backbones.checking_code()
-    assert before == backbones.checking_code()
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", lambda path: path.name.encode())
-        assert backbones.checking_code() != before
-    other = {"tokenizers": "0"}
-    monkeypatch.setattr("importlib.metadata.version", lambda library: other.get(library) or version(library))
-    assert backbones.checking_code() != before
 
 
 def test_layers_are_counted_before_a_fit(tmp_path: Path) -> None:

@@ -6,16 +6,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import torch
 from any_model import write_any_model
 from family_table import BATCHES, PAGE, QUICK, REFUSED, UNTRIED, families_section
-from test_hub_states import SECOND, TEXTS, batch_of, gradients
+from test_hub_states import check_states
 from tiny_models import loaded
 
 from benchrunner import CheckpointError
-from benchrunner_transformers.checkpoint.habits import without_cache
 from benchrunner_transformers.model.encoder import HubEncoder
 
 EXPECTED = {name: way for way, names in BATCHES.items() for name in names} | REFUSED
@@ -46,46 +43,6 @@ def reference(folder: Path, encoder: HubEncoder) -> Any:
     return model.eval()
 
 
-def states_alone(model: Any, tokens: np.ndarray, segments: np.ndarray | None) -> list[torch.Tensor]:
-    """Compute the states of a sequence: those of the layers if all have a state per token, and the last."""
-    inputs = {"input_ids": torch.from_numpy(tokens.astype(np.int64))[None]}
-    if segments is not None:
-        inputs["token_type_ids"] = torch.from_numpy(segments.astype(np.int64))[None]
-    if model.config.model_type == "longformer":
-        inputs["global_attention_mask"] = (torch.arange(len(tokens)) == 0).long()[None]
-    outputs = model(**inputs, **without_cache(model), output_hidden_states=True)
-    states = outputs.get("hidden_states") or outputs.get("decoder_hidden_states") or ()
-    last = outputs.last_hidden_state
-    below = states[:-1] if all(layer.shape == last.shape for layer in states[:-1]) else ()
-    return [*(layer[0] for layer in below), last[0]]
-
-
-def check_states(encoder: HubEncoder, model: Any) -> None:
-    """Compare the states and gradients of ragged batches with those of each sequence alone."""
-    if model.config.model_type in IN_FP64:
-        encoder, model = encoder.double(), model.double()
-    with_segments = encoder._habits.takes_segments and encoder.tokenizer.reads_segments
-    for second in (None, SECOND):
-        batch, features = batch_of(encoder, TEXTS, second)
-        states = list(encoder.hidden_states(batch))
-        expected = []
-        for row in np.argsort(features.lengths, kind="stable"):
-            place = slice(features.starts[row], features.starts[row + 1])
-            segments = features.segments[place] if with_segments else None
-            expected.append(states_alone(model, features.tokens[place], segments))
-        assert len(states) == len(expected[0])
-        for layer, parts in zip(states, zip(*expected, strict=True), strict=True):
-            whole = torch.cat(parts)
-            assert (layer[: batch.real] - whole).abs().max() <= 1e-5 * max(1, whole.abs().max())
-    weights = torch.randn(batch.real, encoder.hidden_size, generator=torch.Generator().manual_seed(1)).to(states[-1])
-    (states[-1][: batch.real] * weights).sum().backward()
-    (torch.cat([layers[-1] for layers in expected]) * weights).sum().backward()
-    ours, theirs = gradients(encoder), gradients(model)
-    assert ours.keys() == theirs.keys() and len(ours) > 3
-    for name, gradient in theirs.items():
-        assert (ours[name] - gradient).abs().max() <= 1e-4 * max(1, gradient.abs().max()), name
-
-
 def check_family(model_type: str, folder: Path) -> None:
     write_any_model(model_type, folder)
     if model_type in REFUSED:
@@ -94,7 +51,10 @@ def check_family(model_type: str, folder: Path) -> None:
         return
     encoder = loaded(folder)
     assert way_of(encoder) == EXPECTED[model_type]
-    check_states(encoder, reference(folder, encoder))
+    model = reference(folder, encoder)
+    if model_type in IN_FP64:
+        encoder, model = encoder.double(), model.double()
+    check_states(encoder, model)
 
 
 @pytest.mark.parametrize("model_type", QUICK)

@@ -3,46 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import torch
+from hub_client import asked
 from safetensors.torch import load_file
 from tiny_models import write_model
 
-import forked
 from hub_server import Hub
-
-CLIENT = """
-import json, sys
-from pathlib import Path
-from benchrunner import RequestError, Workspace
-from benchrunner.results import discover
-from benchrunner.workspace import Settings
-cache, offline, answers = Path(sys.argv[1]), sys.argv[2] == "offline", []
-workspace = Workspace(runs=cache, cache=cache, settings=Settings(offline=offline))
-plugins = discover()
-for reference in sys.argv[3:]:
-    try:
-        backbone, family = plugins.backbone_search.find(reference, workspace)
-        revision, encoder = backbone.revision(workspace), backbone.load(workspace, seed=3)
-        total = sum(weight.double().sum().item() for weight in encoder.parameters())
-        answers.append({"family": family.name, "revision": revision, "total": total})
-    except RequestError as error:
-        answers.append({"error": str(error)})
-print(json.dumps(answers))
-"""
-
-
-def asked(hub: Hub, home: Path, *references: str, offline: bool = False) -> list[dict[str, Any]]:
-    """Return what a process of its own gets for each reference."""
-    environment = hub.environment(home) | ({"HF_HUB_OFFLINE": "1"} if offline else {})
-    arguments = ["-c", CLIENT, str(home / "cache"), "offline" if offline else "online", *references]
-    done = forked.run(arguments, env={**os.environ, **environment}, imports=forked.TRANSFORMERS)
-    assert done.returncode == 0, done.stderr
-    answers: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    return answers
 
 
 def _split(folder: Path, source: Path) -> None:

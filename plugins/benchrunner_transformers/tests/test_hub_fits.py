@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from tiny_models import SETTINGS, backbone_of, write_model
 
-from benchrunner import Recipe, Regress, Rows, Workspace
+from benchrunner import Recipe, Rows, Workspace
 from benchrunner.engine import Backbone, Cache, Job, Problem
 from benchrunner.results import Computing, Event, Fit
-from benchrunner_kinds import Choose, Span, Tag
-from benchrunner_kit.testing import check_backbone, sentences
+from benchrunner_kit.testing import check_backbone
 from benchrunner_transformers.backbones import TransformersFamily
+from kinds_of_tasks import PROBLEMS, rows_of_kind
 
 QUICK = ("gpt2", "t5")
 """Model types that every run of the tests fits: without padding, and padded; the others are slow tests."""
@@ -25,29 +25,7 @@ FAMILIES = [
     for name in SETTINGS
     if name != "funnel"
 ]
-WORDS = sentences(24, shortest=4, longest=9)["a"]
-
-
-def _spans() -> dict[str, list[Any]]:
-    answers = [[text.split()[1]] for text in WORDS]
-    places = [[text.index(answer)] for text, [answer] in zip(WORDS, answers, strict=True)]
-    names = [f"q{number}" for number in range(len(WORDS))]
-    return {"id": names, "question": ["what"] * len(WORDS), "context": WORDS, "answers": answers, "starts": places}
-
-
-PROBLEMS: dict[str, tuple[Problem, dict[str, list[Any]]]] = {
-    "regress": (Regress(0, 1), {"a": WORDS, "b": WORDS[::-1], "label": [len(text) / 100 for text in WORDS]}),
-    "choose": (
-        Choose(2),
-        {"a": WORDS, "choices": [[text, "the river"] for text in WORDS], "label": [n % 2 for n in range(len(WORDS))]},
-    ),
-    "span": (Span(), _spans()),
-    "tag": (
-        Tag(("O", "B-X", "I-X")),
-        {"words": [text.split() for text in WORDS], "labels": [["B-X", *["O"] * text.count(" ")] for text in WORDS]},
-    ),
-}
-"""Kind of problem -> problem and made-up rows."""
+KINDS = ("regress", "choose", "span", "tag")
 
 
 class Killed(Exception):
@@ -82,7 +60,7 @@ def fitted(home: Path, kind: str, model: Path, *, kill_at: int = 0) -> np.ndarra
     """Fine-tune, killed after a step and resumed if asked; return the predictions of the saved model."""
     from benchrunner.engine import Finetune
 
-    problem, rows = PROBLEMS[kind]
+    problem, rows = PROBLEMS[kind], rows_of_kind(kind, 48, 1)
     backbone = backbone_of(model)
     table = problem.check(Rows(pa.table(rows), "rows"), labelled=True)
     job = replace(job_of(home, problem, rows, backbone, kill_at), train=Rows(table, "rows"))
@@ -98,11 +76,11 @@ def fitted(home: Path, kind: str, model: Path, *, kill_at: int = 0) -> np.ndarra
 @pytest.mark.parametrize("model_type", FAMILIES)
 def test_a_killed_fit_ends_with_the_same_bits(model_type: str, tmp_path: Path) -> None:
     """Regression on pairs, choices, spans and tags take turns from family to family."""
-    kind = list(PROBLEMS)[list(SETTINGS).index(model_type) % len(PROBLEMS)]
+    kind = KINDS[list(SETTINGS).index(model_type) % len(KINDS)]
     write_model(model_type, tmp_path / "start")
     whole = fitted(tmp_path / "whole", kind, tmp_path / "start")
     resumed = fitted(tmp_path / "killed", kind, tmp_path / "start", kill_at=5)
-    assert np.isfinite(whole).all() and whole.std() > 0
+    assert not np.isnan(whole).any() and whole[np.isfinite(whole)].std() > 0  # missing spans of short texts are -inf
     np.testing.assert_array_equal(whole, resumed)
 
 

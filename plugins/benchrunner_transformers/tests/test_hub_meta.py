@@ -42,21 +42,10 @@ def test_a_step_of_every_problem_runs_on_meta(kind: str, tmp_path: Path) -> None
     assert operators.counts["aten::native_dropout"] == 1 + 2 * 2 + PROBLEMS[kind].head.dropout
 
 
-@pytest.mark.parametrize("family", ["modernbert", "qwen2"])
-def test_a_step_of_flat_families_runs_on_meta(family: str, tmp_path: Path) -> None:
-    operators = operators_of_a_step(family, "classify", "fp32", tmp_path)
-    assert operators.counts["aten::_efficient_attention_forward"] > 0
-
-
 @pytest.mark.parametrize("family", ["distilbert", "electra", "roberta"])
 def test_flat_families_read_batches_of_fixed_shape(family: str, tmp_path: Path) -> None:
     operators = operators_of_a_step(family, "classify", "fp32", tmp_path, static=True)
     assert operators.counts["aten::_efficient_attention_forward"] == 2
-
-
-def test_attention_in_windows_reads_batches_of_fixed_shape(tmp_path: Path) -> None:
-    operators = operators_of_a_step("modernbert", "classify", "bf16", tmp_path, static=True)
-    assert operators.counts["aten::_flash_attention_forward"] == 3
 
 
 def test_attention_by_distance_reads_batches_of_fixed_shape(tmp_path: Path) -> None:

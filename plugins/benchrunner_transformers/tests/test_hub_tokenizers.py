@@ -74,16 +74,6 @@ def test_a_saved_tokenizer_is_read_again(both: tuple[HubTokenizer, Any], tmp_pat
     )
 
 
-def test_special_tokens_of_xlnet_are_at_the_end(tmp_path: Path) -> None:
-    tokenizer, theirs = read_both("xlnet", tmp_path)
-    separator, summary = theirs.convert_tokens_to_ids(["<sep>", "<cls>"])
-    frame = tokenizer.frame
-    assert (frame.before, frame.between, frame.after) == ((), (separator,), (separator, summary))
-    assert frame.special_segments == ((), (0,), (1, 2)) and frame.segments == (0, 1)
-    assert frame.single is not None and frame.single.special_segments == ((), (), (0, 2))
-    assert tokenizer.summary_place == "last"
-
-
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "qwen2"])
 def test_an_empty_text_is_the_end_of_text_token(name: str, tmp_path: Path) -> None:
     tokenizer, theirs = read_both(name, tmp_path)

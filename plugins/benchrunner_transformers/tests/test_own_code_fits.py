@@ -16,17 +16,6 @@ import inline
 SUPPORT = Path(inline.__file__).parent
 RUN = ("run", "mood", "--batch-size", "24", "--epochs", "1", "--lr", "0.003", "--backbone", "neo")
 PLACES = ("--data", "data", "--runs", "runs", "--device", "cpu")
-DEATH = """
-
-import os as _os, pathlib as _pathlib, signal as _signal
-class Neo(Neo):
-    def forward(self, input_ids, attention_mask):
-        runs = _os.environ.get("DIE")
-        if runs and list(_pathlib.Path(runs).glob("*/checkpoint/state.safetensors")):
-            _os.kill(_os.getpid(), _signal.SIGKILL)
-        return super().forward(input_ids, attention_mask)
-"""
-"""Code that kills its own process once a checkpoint of the training is written in the folder DIE."""
 ONE_BY_ONE = """
 import json, sys
 from benchrunner.command_line.main import main
@@ -101,20 +90,3 @@ def test_hostile_code_runs_in_worker_processes_only(command: Command, tmp_path: 
     predicted, answers, _ = command("predict", run, "data/mood/test.tsv", "--runs", "runs", *trusted)
     assert len(marks(tmp_path)) == 2 and predicted.pid not in marks(tmp_path)
     assert command("predict", run, "data/mood/test.tsv", "--runs", "runs")[1] == answers, "kept: no code is needed"
-
-
-@pytest.mark.slow
-def test_a_killed_fit_of_own_code_ends_with_the_same_bits(command: Command, tmp_path: Path) -> None:
-    modeling = tmp_path / "neo" / "modeling.py"
-    modeling.write_text(modeling.read_text() + DEATH)
-    words = (*RUN, "--data", "data", "--device", "cpu", "--trust-code", "neo", "--checkpoint-every", "0")
-    command(*words, "--runs", "whole")
-    _, _, error = command(*words, "--runs", "killed", code=1, DIE="killed")
-    assert "A worker process died" in error
-    assert list(tmp_path.glob("killed/*/checkpoint/state.safetensors"))
-    command(*words, "--runs", "killed")
-    for name in ("*/model/*", "*/outputs/*.npy"):
-        whole, killed = (
-            {path.name: path.read_bytes() for path in (tmp_path / runs).glob(name)} for runs in ("whole", "killed")
-        )
-        assert whole == killed and whole

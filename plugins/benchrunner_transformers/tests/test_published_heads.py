@@ -285,36 +285,6 @@ def test_gpt2_finds_the_last_token_by_its_end_token(tmp_path: Path) -> None:
     assert model.config.pad_token_id is None, "the fit's own model stays as it is"
 
 
-def test_fresh_summaries_depend_only_on_the_seed() -> None:
-    torch.manual_seed(5)
-    first, same, other = (Summary.of(model_of("modernbert").config, otherwise="first") for _ in range(3))
-    for summary, seed in ((first, 1), (same, 1), (other, 2)):
-        summary.draw(randomness.generator(seed, "summary"))
-    assert list(first.state_dict()) == ["dense.weight", "norm.weight"]
-    assert torch.equal(first.dense.weight, same.dense.weight)
-    assert not torch.equal(first.dense.weight, other.dense.weight)
-    assert 0 < first.dense.weight.abs().max() <= 0.04 and bool((first.norm.weight == 1).all())
-
-
-@pytest.mark.parametrize("name", ["bert.pooler.dense", "pooler.dense", "summary.dense"])
-def test_a_trained_pooler_is_taken_over(name: str) -> None:
-    summary = summary_of("bert")
-    weights = {f"{name}.weight": torch.ones(16, 16), f"{name}.bias": torch.ones(16), "classifier.bias": torch.ones(2)}
-    assert summary.take(weights) == {f"{name}.weight", f"{name}.bias"}
-    assert bool((summary.dense.weight == 1).all()) and bool((summary.dense.bias == 1).all())
-
-
-@pytest.mark.parametrize(
-    "weights",
-    [{}, {"classifier.dense.weight": (16, 16)}, {"classifier.dense.weight": (16, 8), "classifier.dense.bias": (16,)}],
-)
-def test_a_layer_that_does_not_fit_is_left_out_whole(weights: dict[str, tuple[int, ...]]) -> None:
-    summary = summary_of("roberta")
-    before = summary.dense.weight.clone()
-    assert summary.take({name: torch.ones(shape) for name, shape in weights.items()}) == set()
-    assert torch.equal(summary.dense.weight, before)
-
-
 def test_summaries_drop_below_the_dense_layer_where_published() -> None:
     for family, drops in (("roberta", True), ("distilbert", False), ("modernbert", False)):
         batch, _, hidden = flat(family)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from test_hub_states import FLAT, SECOND, TEXTS, batch_of, gradients
 from tiny_models import SETTINGS, loaded, write_model
 from torch import nn
 
-from benchrunner.engine import Dropout, Features, FlatBatch, collate
+from benchrunner.engine import Dropout, Features, collate
 from benchrunner_transformers.model.encoder import HubEncoder
 from benchrunner_transformers.model.layers import layers_of, repeated
 
@@ -89,15 +87,6 @@ def test_weights_cast_together_give_the_same_gradients(model_type: str, tmp_path
         assert actual[name].dtype == gradient.dtype and torch.equal(actual[name], gradient), name
 
 
-def test_bigbird_recomputes_with_the_attention_of_the_first_pass(tmp_path: Path) -> None:
-    write_model("big_bird", tmp_path)
-    encoder = loaded(tmp_path)
-    features = Features.of(encoder.assemble([*TEXTS, LONG], None, 250))
-    batch = replace(collate(features, np.arange(len(TEXTS) + 1), torch.device("cpu")), dropout=Dropout(3, 1))
-    kinds = [encoder._buckets(batch)[place].longest > 144 for place in (0, -1)]
-    assert kinds == [False, True], "full attention first, then sparse attention: the backward pass begins with the last"
-
-
 WHOLE = {"albert": "shares one layer", "deberta-v2": "has an attention of its own", "gpt2": "fixes the tokens' number"}
 """Model types whose last layer is always computed for all tokens -> why."""
 NARROW = [name for name in FLAT if name not in WHOLE and name != "eurobert"]  # EuroBERT's summary reads all tokens
@@ -116,11 +105,6 @@ def learned(encoder: HubEncoder, vectors: torch.Tensor) -> dict[str, torch.Tenso
     encoder.zero_grad()
     vectors.float().sin().sum().backward()  # type: ignore[no-untyped-call]
     return gradients(encoder)
-
-
-def of_dropout(encoder: HubEncoder, step: int) -> FlatBatch:
-    """Make a batch whose dropout is that of a step."""
-    return replace(batch_of(encoder, TEXTS, None)[0], dropout=Dropout(3, step))
 
 
 @pytest.mark.parametrize(
@@ -144,45 +128,3 @@ def test_summaries_and_gradients_are_those_of_the_whole_layer(model_type: str, t
     assert actual.keys() == expected_gradients.keys()
     for name, gradient in expected_gradients.items():
         assert (actual[name] - gradient).abs().max() <= 1e-4 * max(1.0, float(gradient.abs().max())), name
-
-
-@pytest.mark.parametrize("model_type", WHOLE)
-def test_other_layers_compute_all_tokens(model_type: str, tmp_path: Path) -> None:
-    encoder = encoder_of(model_type, tmp_path)
-    batch, _ = batch_of(encoder, TEXTS, None)
-    assert torch.equal(encoder.summarized(batch), encoder.summary(encoder(batch), batch))
-    assert not any("forward" in layer.__dict__ for layer in layers_of(encoder.model))
-
-
-def test_a_layer_that_mixes_tokens_computes_all(tmp_path: Path) -> None:
-    """The difference to the whole layer is noticed when the model is loaded."""
-    from benchrunner_transformers.model.flat_attention import reads_last_tokens
-    from benchrunner_transformers.model.last_layer import widen
-
-    class Mixing(nn.Module):
-        def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-            return hidden + hidden.mean(1, keepdim=True)
-
-    encoder = encoder_of("bert", tmp_path)
-    model: Any = encoder.model
-    last = layers_of(model)[-1]
-    widen(last)
-    assert reads_last_tokens(model)
-    widen(last)
-    model.encoder.layer[-1].intermediate = nn.Sequential(Mixing(), model.encoder.layer[-1].intermediate)
-    assert not reads_last_tokens(model)
-    assert "forward" not in last.__dict__
-
-
-@pytest.mark.parametrize("precision", [None, torch.bfloat16])
-def test_a_recomputed_layer_has_the_same_gradients(precision: torch.dtype | None, tmp_path: Path) -> None:
-    encoder = encoder_of("roberta", tmp_path, 0.3)
-    results = []
-    for recomputed in (False, True):
-        if recomputed:
-            encoder.recompute_layers()
-        with torch.autocast("cpu", torch.bfloat16, enabled=precision is not None):
-            vectors = encoder.summarized(of_dropout(encoder, 1))
-        results.append(learned(encoder, vectors))
-    assert results[0].keys() == results[1].keys() and len(results[0]) > 10
-    assert all(torch.equal(results[0][name], results[1][name]) for name in results[0])

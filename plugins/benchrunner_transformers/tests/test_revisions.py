@@ -20,17 +20,16 @@ def revision(folder: Path, workspace: Workspace) -> str:
 def test_a_versioned_tokenizer_file_is_part_of_the_revision(tmp_path: Path) -> None:
     folder, workspace = tmp_path / "model", Workspace.of_demo(tmp_path)
     write_model("roberta", folder)
-    settings = folder / "tokenizer_config.json"
-    contents = json.loads(settings.read_text()) | {"fast_tokenizer_files": ["tokenizer.4.0.json"]}
-    settings.write_text(json.dumps(contents))
-    versioned = folder / "tokenizer.4.0.json"
-    versioned.write_text((folder / "tokenizer.json").read_text())
+    settings, tokenizer = folder / "tokenizer_config.json", folder / "tokenizer.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"fast_tokenizer_files": ["tokenizer.4.0.json"]}))
+    versioned = tokenizer.rename(folder / "tokenizer.4.0.json")
+    tokenizer.write_text(versioned.read_text())
     before = revision(folder, workspace)
-    tokenizer = json.loads(versioned.read_text())
-    pieces = sorted(tokenizer["model"]["vocab"], key=len)[-2:]
-    vocabulary = tokenizer["model"]["vocab"]
-    vocabulary[pieces[0]], vocabulary[pieces[1]] = vocabulary[pieces[1]], vocabulary[pieces[0]]
-    versioned.write_text(json.dumps(tokenizer))
+    content = json.loads(versioned.read_text())
+    vocabulary = content["model"]["vocab"]
+    one, other = sorted(vocabulary, key=len)[-2:]
+    vocabulary[one], vocabulary[other] = vocabulary[other], vocabulary[one]
+    versioned.write_text(json.dumps(content))
     assert revision(folder, workspace) != before
 
 

@@ -13,8 +13,6 @@ import pytest
 from tiny_tokenizers import TEXTS
 from tokenizer_samples import drawn_texts, read_ours
 
-from benchrunner_transformers.checkpoint.tokenizer import HubTokenizer
-
 sentencepiece = pytest.importorskip("sentencepiece")
 
 _ALBERT = {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1, "control_symbols": ["[CLS]", "[SEP]", "[MASK]"]}
@@ -29,7 +27,7 @@ MODELS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "xlnet": ("spiece.model", {"unk_id": 0, "bos_id": 1, "eos_id": 2, "control_symbols": _XLNET_SYMBOLS}),
 }
 """Model type -> name of the file, and the special tokens of the published sentencepiece models."""
-FIRST, SECOND = drawn_texts(200, seed=3), drawn_texts(200, seed=4)
+FIRST = drawn_texts(200, seed=3)
 
 
 def train(model_type: str, folder: Path) -> Any:
@@ -48,23 +46,6 @@ def train(model_type: str, folder: Path) -> Any:
     (folder / name).write_bytes(model.getvalue())
     (folder / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
     return sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-
-
-def ids_of(tokenizer: HubTokenizer, first: list[str], second: list[str] | None, length: int) -> list[list[int]]:
-    sequences = tokenizer.assemble(first, second, length)
-    return [sequences.tokens[start:end].tolist() for start, end in pairwise(sequences.starts.tolist())]
-
-
-@pytest.mark.parametrize("model_type", MODELS)
-def test_texts_and_pairs_are_those_of_transformers(model_type: str, tmp_path: Path) -> None:
-    from transformers import AutoTokenizer
-
-    train(model_type, tmp_path)
-    ours, theirs = read_ours(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
-    for second in (None, SECOND):
-        for length in (20, 512):
-            expected = theirs(FIRST, second, truncation="longest_first", max_length=length)["input_ids"]
-            assert ids_of(ours, FIRST, second, length) == expected
 
 
 @pytest.mark.parametrize("model_type", MODELS)

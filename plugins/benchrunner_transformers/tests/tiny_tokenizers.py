@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,12 @@ def _add_mask(tokenizer: Tokenizer, mask: str) -> None:
     tokenizer.add_special_tokens([AddedToken(mask, lstrip=True, special=True)])
 
 
-def _template(tokenizer: Tokenizer, single: str, pair: str) -> None:
+_TWO_ENDS = "<s> $A </s>", "<s> $A </s> </s> $B </s>"
+
+
+def _template(
+    tokenizer: Tokenizer, single: str = "[CLS]:0 $A:0 [SEP]:0", pair: str = "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"
+) -> None:
     names = {part.split(":")[0] for part in pair.split() if not part.startswith("$")}
     special = [(name, tokenizer.token_to_id(name)) for name in sorted(names)]
     tokenizer.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=special)
@@ -75,21 +80,21 @@ def _counts(words: Iterable[str], inside: str = "") -> Counter[str]:
 # WordPiece
 
 
-def _words_in_pieces(special: Sequence[str], lowercase: bool) -> Tokenizer:
+def _words_in_pieces(special: str, lowercase: bool) -> Tokenizer:
     """Make a WordPiece tokenizer of special tokens and pieces."""
     normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     splitter = pre_tokenizers.BertPreTokenizer()
     words = [word for text in TEXTS for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
-    vocabulary = {piece: number for number, piece in enumerate([*special, *_counts(words, "##")])}
+    vocabulary = {piece: number for number, piece in enumerate([*special.split(), *_counts(words, "##")])}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
     tokenizer.decoder = decoders.WordPiece()
-    tokenizer.add_special_tokens(list(special))
+    tokenizer.add_special_tokens(special.split())
     return tokenizer
 
 
 def _wordpiece(lowercase: bool, name: str = "BertTokenizer") -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _words_in_pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], lowercase)
+    tokenizer = _words_in_pieces("[PAD] [UNK] [CLS] [SEP] [MASK]", lowercase)
     start = 2 if name == "FunnelTokenizer" else 0
     _template(tokenizer, f"[CLS]:{start} $A:0 [SEP]:0", f"[CLS]:{start} $A:0 [SEP]:0 $B:1 [SEP]:1")
     return tokenizer, {"tokenizer_class": name, "do_lower_case": lowercase, "model_max_length": 512}
@@ -102,7 +107,7 @@ def _funnel(lowercase: bool) -> tuple[Tokenizer, dict[str, Any]]:
 
 
 def _mpnet(lowercase: bool) -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _words_in_pieces(["<s>", "<pad>", "</s>", "[UNK]"], lowercase)
+    tokenizer = _words_in_pieces("<s> <pad> </s> [UNK]", lowercase)
     _add_mask(tokenizer, "<mask>")
     ends = {name: (name, tokenizer.token_to_id(name)) for name in ("</s>", "<s>")}
     tokenizer.post_processor = processors.RobertaProcessing(ends["</s>"], ends["<s>"], add_prefix_space=False)
@@ -112,7 +117,7 @@ def _mpnet(lowercase: bool) -> tuple[Tokenizer, dict[str, Any]]:
 # Byte-level BPE
 
 
-def _byte_level(special: Sequence[str], mask: str = "", pattern: str = "", *, compose: bool = False) -> Tokenizer:
+def _byte_level(special: str, mask: str = "", pattern: str = "", *, compose: bool = False) -> Tokenizer:
     """Train byte-level BPE on words of GPT-2's pattern or of another; `compose` normalises to NFC."""
     tokenizer = Tokenizer(models.BPE())
     if compose:
@@ -123,7 +128,7 @@ def _byte_level(special: Sequence[str], mask: str = "", pattern: str = "", *, co
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=PIECES + 100,
-        special_tokens=list(special),
+        special_tokens=special.split(),
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
@@ -134,7 +139,7 @@ def _byte_level(special: Sequence[str], mask: str = "", pattern: str = "", *, co
 
 
 def _roberta(name: str = "RobertaTokenizer") -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _byte_level(["<s>", "<pad>", "</s>", "<unk>"], mask="<mask>")
+    tokenizer = _byte_level("<s> <pad> </s> <unk>", mask="<mask>")
     ends = {name: (name, tokenizer.token_to_id(name)) for name in ("</s>", "<s>")}
     tokenizer.post_processor = processors.RobertaProcessing(
         ends["</s>"], ends["<s>"], trim_offsets=True, add_prefix_space=False
@@ -143,20 +148,20 @@ def _roberta(name: str = "RobertaTokenizer") -> tuple[Tokenizer, dict[str, Any]]
 
 
 def _gpt2() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _byte_level(["<|endoftext|>"])
+    tokenizer = _byte_level("<|endoftext|>")
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
     return tokenizer, {"tokenizer_class": "GPT2Tokenizer", "model_max_length": 1024}
 
 
 def _gpt_neox() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _byte_level(["<|endoftext|>", "<|padding|>"], compose=True)
+    tokenizer = _byte_level("<|endoftext|> <|padding|>", compose=True)
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
     names = dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endoftext|>")
     return tokenizer, {"tokenizer_class": "GPTNeoXTokenizer", **names}
 
 
 def _qwen2() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _byte_level(["<|endoftext|>", "<|im_start|>", "<|im_end|>"], pattern=_QWEN, compose=True)
+    tokenizer = _byte_level("<|endoftext|> <|im_start|> <|im_end|>", pattern=_QWEN, compose=True)
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
     names = {"pad_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
     return tokenizer, {"tokenizer_class": "Qwen2Tokenizer", "model_max_length": 32768, **names}
@@ -168,21 +173,21 @@ def _bracketed() -> dict[str, str]:
 
 
 def _deberta() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _byte_level(["[PAD]", "[CLS]", "[SEP]", "[UNK]"], mask="[MASK]")
-    _template(tokenizer, "[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
+    tokenizer = _byte_level("[PAD] [CLS] [SEP] [UNK]", mask="[MASK]")
+    _template(tokenizer)
     return tokenizer, {"tokenizer_class": "DebertaTokenizer", "model_max_length": 512, **_bracketed()}
 
 
 def _modernbert() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _byte_level(["[UNK]", "[CLS]", "[SEP]", "[PAD]"], mask="[MASK]", compose=True)
-    _template(tokenizer, "[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
+    tokenizer = _byte_level("[UNK] [CLS] [SEP] [PAD]", mask="[MASK]", compose=True)
+    _template(tokenizer)
     names = {name: token for name, token in _bracketed().items() if name not in ("bos_token", "eos_token")}
     inputs = {"model_input_names": ["input_ids", "attention_mask"], "model_max_length": 8192}
     return tokenizer, {"tokenizer_class": "PreTrainedTokenizerFast", **names, **inputs}
 
 
 def _eurobert() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _byte_level(["<|begin_of_text|>", "<|end_of_text|>", "<|mask|>", "<|pad|>"], pattern=_QWEN)
+    tokenizer = _byte_level("<|begin_of_text|> <|end_of_text|> <|mask|> <|pad|>", pattern=_QWEN)
     _template(
         tokenizer,
         "<|begin_of_text|>:0 $A:0 <|end_of_text|>:0",
@@ -207,18 +212,19 @@ def _openai() -> tuple[Tokenizer, dict[str, Any]]:
 # Unigram
 
 
-def _unigram(special: Sequence[str], unknown: str, *, lowercase: bool = False, last: Sequence[str] = ()) -> Tokenizer:
+def _unigram(special: str, unknown: str, *, lowercase: bool = False, last: str = "") -> Tokenizer:
     """Make a Unigram tokenizer of special tokens, pieces, and the special tokens of `last`."""
     counts = _counts("▁" + word for text in TEXTS for word in (text.lower() if lowercase else text).split())
     total = counts.total()
     pieces = [(piece, round(math.log(count / total), 4)) for piece, count in counts.items()]
-    vocabulary = [(token, 0.0) for token in special] + pieces + [(token, 0.0) for token in last]
-    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=list(special).index(unknown)))
+    before, after = special.split(), last.split()
+    vocabulary = [(token, 0.0) for token in before] + pieces + [(token, 0.0) for token in after]
+    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=before.index(unknown)))
     metaspace = pre_tokenizers.Metaspace(prepend_scheme="always")
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), metaspace])
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
-    masks = [token for token in (*special, *last) if token.lower() in ("[mask]", "<mask>")]
-    tokens = [token for token in (*special, *last) if token not in masks]
+    masks = [token for token in (*before, *after) if token.lower() in ("[mask]", "<mask>")]
+    tokens = [token for token in (*before, *after) if token not in masks]
     tokenizer.add_special_tokens([*tokens, *(AddedToken(mask, lstrip=True, special=True) for mask in masks)])
     return tokenizer
 
@@ -229,14 +235,14 @@ def _quotes(*more: Any) -> Any:
 
 
 def _albert(name: str = "AlbertTokenizer") -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _unigram(["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"], "<unk>", lowercase=True)
+    tokenizer = _unigram("<pad> <unk> [CLS] [SEP] [MASK]", "<unk>", lowercase=True)
     tokenizer.normalizer = _quotes(normalizers.Lowercase())
-    _template(tokenizer, "[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
+    _template(tokenizer)
     return tokenizer, {"tokenizer_class": name, "do_lower_case": True, "model_max_length": 512}
 
 
 def _xlnet() -> tuple[Tokenizer, dict[str, Any]]:
-    special = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"]
+    special = "<unk> <s> </s> <cls> <sep> <pad> <mask> <eod> <eop>"
     tokenizer = _unigram(special, "<unk>")
     tokenizer.normalizer = _quotes()
     _template(tokenizer, "$A:0 <sep>:0 <cls>:2", "$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2")
@@ -244,36 +250,36 @@ def _xlnet() -> tuple[Tokenizer, dict[str, Any]]:
 
 
 def _xlm_roberta() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _unigram(["<s>", "<pad>", "</s>", "<unk>"], "<unk>", last=["<mask>"])
-    _template(tokenizer, "<s> $A </s>", "<s> $A </s> </s> $B </s>")
+    tokenizer = _unigram("<s> <pad> </s> <unk>", "<unk>", last="<mask>")
+    _template(tokenizer, *_TWO_ENDS)
     return tokenizer, {"tokenizer_class": "XLMRobertaTokenizer", "model_max_length": 512}
 
 
 def _camembert() -> tuple[Tokenizer, dict[str, Any]]:
-    special = ["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED", "<s>", "</s>"]
-    tokenizer = _unigram(special, "<unk>", last=["<mask>"])
-    _template(tokenizer, "<s> $A </s>", "<s> $A </s> </s> $B </s>")
+    special = "<s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED <s> </s>"
+    tokenizer = _unigram(special, "<unk>", last="<mask>")
+    _template(tokenizer, *_TWO_ENDS)
     return tokenizer, {"tokenizer_class": "CamembertTokenizer", "model_max_length": 512}
 
 
 def _t5() -> tuple[Tokenizer, dict[str, Any]]:
     extra = [f"<extra_id_{number}>" for number in range(100)]
-    tokenizer = _unigram(["<pad>", "</s>", "<unk>"], "<unk>", last=extra[::-1])
+    tokenizer = _unigram("<pad> </s> <unk>", "<unk>", last=" ".join(extra[::-1]))
     _template(tokenizer, "$A </s>", "$A </s> $B </s>")
     names = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>", "extra_ids": 100}
     return tokenizer, {"tokenizer_class": "T5Tokenizer", "additional_special_tokens": extra, **names}
 
 
 def _big_bird() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _unigram(["<pad>", "</s>", "<s>", "<unk>", "[SEP]", "[MASK]", "[CLS]"], "<unk>")
-    _template(tokenizer, "[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
+    tokenizer = _unigram("<pad> </s> <s> <unk> [SEP] [MASK] [CLS]", "<unk>")
+    _template(tokenizer)
     return tokenizer, {"tokenizer_class": "BigBirdTokenizer", "model_max_length": 4096}
 
 
 def _deberta_v2() -> tuple[Tokenizer, dict[str, Any]]:
-    tokenizer = _unigram(["[PAD]", "[CLS]", "[SEP]", "[UNK]"], "[UNK]", last=["[MASK]"])
+    tokenizer = _unigram("[PAD] [CLS] [SEP] [UNK]", "[UNK]", last="[MASK]")
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
-    _template(tokenizer, "[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
+    _template(tokenizer)
     return tokenizer, {"tokenizer_class": "DebertaV2Tokenizer", "do_lower_case": False, "vocab_type": "spm"}
 
 
