@@ -14,7 +14,6 @@ import torch
 from torch import nn
 
 from benchrunner.engine import FlatBatch, arrays, heads, randomness
-from benchrunner_checkpoints import read_one_way
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder, HeadShape, Job
@@ -134,9 +133,33 @@ class BiLstm(nn.Module):
         self.backwards = nn.LSTM(inputs, width // 2)
 
     def forward(self, texts: Texts, states: torch.Tensor) -> torch.Tensor:
-        forwards = read_one_way(self.forwards, states, texts.starts, texts.lengths)
-        backwards = read_one_way(self.backwards, states, texts.starts, texts.lengths, backward=True)
+        forwards = _read_one_way(self.forwards, states, texts)
+        backwards = _read_one_way(self.backwards, states, texts, backward=True)
         return torch.cat([forwards, backwards], dim=1)
+
+
+def _read_one_way(lstm: nn.LSTM, states: torch.Tensor, texts: Texts, *, backward: bool = False) -> torch.Tensor:
+    """Let an LSTM layer read each text in one direction, in fp32: (T, inputs) -> (T, width).
+
+    With `backward`, each text is read from its last token to its first. The outputs of tokens in no text are zero.
+
+    Short texts read one of their tokens again until the longest text ends. All their outputs are computed by then, so
+    nothing depends on these steps. The gradients of torch's packed sequences take time in proportion to tokens x steps
+    on a CPU: for 64 sequences of up to 64 tokens, this function trains in a third to a fifth of the time.
+    """
+    steps = np.arange(texts.lengths.max())[:, None]
+    present = steps < texts.lengths  # (steps, texts)
+    last = texts.lengths - 1
+    steps = np.minimum(steps, last)
+    places = texts.starts + (last - steps if backward else steps)
+    indices = arrays.on_device(
+        {"read": places.ravel(), "present": np.flatnonzero(present), "written": places[present]}, states.device
+    )
+    with torch.autocast(states.device.type, enabled=False):  # not every device has an LSTM in half precision
+        inputs = states.float().index_select(0, indices["read"])
+        read, _ = lstm(inputs.view(*places.shape, -1))
+        outputs: torch.Tensor = read.flatten(0, 1).index_select(0, indices["present"])
+    return outputs.new_zeros(len(states), outputs.shape[1]).index_copy(0, indices["written"], outputs)
 
 
 @final

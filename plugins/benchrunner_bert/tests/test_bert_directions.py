@@ -1,4 +1,4 @@
-"""A BERT whose attention looks left only or right only: what it sees, what it sums up, and that it stays so."""
+"""A BERT whose attention looks left only: what it sees, what it sums up, and that it stays so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from benchrunner_kinds import Span
 
 CPU = torch.device("cpu")
 NEAR = 1e-5
-LEFT, RIGHT = "left-to-right", "right-to-left"
+LEFT = "left-to-right"
 
 
 def sentence(bert: Bert, tokens: list[int]) -> FlatBatch:
@@ -44,15 +44,11 @@ def sentence(bert: Bert, tokens: list[int]) -> FlatBatch:
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
-@pytest.mark.parametrize("direction", [LEFT, RIGHT])
-def test_a_token_changes_states_on_one_side_and_the_summary(direction: str, dropped: bool) -> None:
-    bert = fresh(direction=direction, layers=3)
+def test_a_token_changes_states_on_one_side_and_the_summary(dropped: bool) -> None:
+    bert = fresh(direction=LEFT, layers=3)
     bert.set_dropout(0.1)
     tokens = [2, 100, 200, 300, 400, 3]
     for place in range(1, 6):
-        unseen, seen = slice(0, place), slice(place, 6)
-        if direction == RIGHT:
-            unseen, seen = slice(place + 1, 6), slice(0, place + 1)
         given = [sentence(bert, tokens), sentence(bert, [*tokens[:place], 500, *tokens[place + 1 :]])]
         if dropped:
             given = [dataclasses.replace(batch, dropout=Dropout(1, 2)) for batch in given]
@@ -60,8 +56,8 @@ def test_a_token_changes_states_on_one_side_and_the_summary(direction: str, drop
             states = [list(bert.hidden_states(batch)) for batch in given]
             summaries = [bert.summary(layers[-1], batch) for layers, batch in zip(states, given, strict=True)]
         for before, after in zip(*states, strict=True):
-            assert torch.equal(before[unseen], after[unseen])
-        assert (states[0][-1][seen] != states[1][-1][seen]).any(-1).all()
+            assert torch.equal(before[:place], after[:place])
+        assert (states[0][-1][place:] != states[1][-1][place:]).any(-1).all()
         assert not torch.allclose(*summaries)
 
 
@@ -73,8 +69,7 @@ def reference(bert: Bert, given: FlatBatch) -> torch.Tensor:
         hidden = bert.embeddings(dataclasses.replace(given, **{
             name: getattr(given, name)[span] for name in ("tokens", "segments", "positions")
         }), 0.0)  # fmt: skip
-        mask = torch.full((length, length), -torch.inf)
-        mask = mask.triu(1) if bert.config.direction == LEFT else mask.tril(-1)
+        mask = torch.full((length, length), -torch.inf).triu(1)
         for at in range(bert.config.layers):
             name = f"layers.{at}."
 
@@ -95,9 +90,8 @@ def reference(bert: Bert, given: FlatBatch) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["predicting", "training"])
-@pytest.mark.parametrize("direction", [LEFT, RIGHT])
-def test_every_kernel_equals_a_masked_softmax(direction: str, dropped: bool) -> None:
-    bert = fresh(direction=direction, layers=3)
+def test_every_kernel_equals_a_masked_softmax(dropped: bool) -> None:
+    bert = fresh(direction=LEFT, layers=3)
     bert.set_dropout(0.0)
     bert.attention_dropout = 1e-9 if dropped else 0.0
     given = flat(bert, dropout=Dropout(0, 0) if dropped else None, multiple=16)
@@ -107,7 +101,7 @@ def test_every_kernel_equals_a_masked_softmax(direction: str, dropped: bool) -> 
 
 
 @pytest.mark.parametrize("layers", [1, 3])
-@pytest.mark.parametrize("direction", ["both", LEFT, RIGHT])
+@pytest.mark.parametrize("direction", ["both", LEFT])
 def test_summaries_need_no_other_tokens_in_the_last_layer(direction: str, layers: int) -> None:
     bert = fresh(direction=direction, layers=layers).double()
     given, gradients = flat(bert, multiple=16), []
@@ -137,21 +131,19 @@ def test_transformers_computes_the_same_left_to_right_states(tmp_path: Path) -> 
             torch.testing.assert_close(summaries[row], pooled, rtol=0, atol=NEAR)
 
 
-@pytest.mark.parametrize("direction", [LEFT, RIGHT])
-def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path, direction: str) -> None:
-    both, one_way = fresh(), fresh(direction=direction)
+def test_the_restriction_is_saved_read_and_part_of_the_revision(tmp_path: Path) -> None:
+    both, one_way = fresh(), fresh(direction=LEFT)
     both.save(tmp_path / "both")
     one_way.save(tmp_path / "one-way")
     config = json.loads((tmp_path / "one-way" / "config.json").read_text())
-    assert config["attention_direction"] == direction and config.get("is_decoder", False) == (direction == LEFT)
-    assert config["model_type"] == ("bert" if direction == LEFT else "bert-right-to-left")
+    assert config["attention_direction"] == LEFT and config["is_decoder"]
     assert "attention_direction" not in json.loads((tmp_path / "both" / "config.json").read_text())
     workspace = Workspace(runs=tmp_path, cache=tmp_path / "cache", settings=Settings(offline=True))
     backbones = [BertFamily().find(str(tmp_path / name), workspace) for name in ("both", "one-way")]
     assert all(isinstance(backbone, BertCheckpoint) for backbone in backbones)
     assert len({backbone.revision(workspace) for backbone in backbones}) == 2
     again = backbones[1].load(workspace, seed=0)
-    assert again.config == one_way.config and again.config.direction == direction and again.notes == ()
+    assert again.config == one_way.config and again.config.direction == LEFT and again.notes == ()
     given = flat(one_way)
     with torch.no_grad():
         assert torch.equal(again(given), one_way(given)) and not torch.allclose(again(given), both(given))
@@ -164,8 +156,7 @@ def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> 
     config = json.loads(path.read_text())
     for change, message in (
         ({"attention_direction": "both"}, "is_decoder is True"),
-        ({"attention_direction": "right-to-left"}, "model_type is 'bert'; with .* right only, 'bert-right-to-left'"),
-        ({"attention_direction": "up"}, "attention_direction is 'up'; both or left-to-right or right-to-left was"),
+        ({"attention_direction": "up"}, "attention_direction is 'up'; both or left-to-right was"),
         ({"attention_direction": ["both"]}, r"attention_direction is \['both'\]"),
     ):
         path.write_text(json.dumps(config | change))
@@ -173,14 +164,6 @@ def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> 
             Configuration.read(path)
     path.write_text(json.dumps({name: value for name, value in config.items() if name != "is_decoder"}))
     assert Configuration.read(path).direction == LEFT
-
-
-def test_right_to_left_models_export_no_head(tmp_path: Path) -> None:
-    bert = fresh(direction=RIGHT)
-    head = LinearHead(bert.hidden_size, Span(unanswerable=False).head, seed=0)
-    with pytest.raises(CheckpointError, match="No published architecture has attention that looks right only"):
-        bert.save(tmp_path / "span", exported(head, Span(unanswerable=False)))
-    assert not (tmp_path / "span").exists()
 
 
 def test_left_to_right_models_export_span_heads_not_classifiers(tmp_path: Path) -> None:

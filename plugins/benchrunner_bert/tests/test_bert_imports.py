@@ -9,11 +9,11 @@ from import_graph import imports, modules
 
 ROOT = "benchrunner_bert"
 LAYERS = (
-    ("configuration", "tokenizer", "exported_heads", "weight_names", "memory", "pretrained", "elmo.configuration"),
+    ("configuration", "tokenizer", "exported_heads", "weight_names", "memory", "pretrained"),
     ("checkpoint_writer",),
-    ("model", "elmo.encoder"),
+    ("model",),
     ("token_head",),
-    ("checkpoint", "elmo.checkpoint"),
+    ("checkpoint",),
     ("pretraining.settings", "pretraining.objectives", "pretraining.inputs"),
     ("pretraining.corpus",),
     ("pretraining.instances",),
@@ -24,8 +24,7 @@ LAYERS = (
     ("pretraining.export",),
     ("pretraining",),
     ("backbones",),
-    ("elmo.backbones",),
-    ("family", "elmo"),
+    ("family",),
     ("",),
 )
 """Modules and packages, lowest first. A module imports only modules of its own layer and of lower layers."""

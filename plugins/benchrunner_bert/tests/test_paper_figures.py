@@ -98,11 +98,11 @@ TABLES = {
 
 
 NOT_RUN = {
-    "table1": {"Pre-OpenAI SOTA"},
+    "table1": {"Pre-OpenAI SOTA", "BiLSTM+ELMo+Attn"},
     "table2": {"Human", "nlnet (#1 ensemble)", "QANet (#2 ensemble)", "BiDAF+ELMo (single)", "R.M. Reader (ensemble)"},
     "table3": {"Human", "MIR-MRC (F-Net) (#1 single)", "nlnet (#2 single)", "unet (ensemble)", "SLQA+ (single)"},
     "table4": {"ESIM+GloVe", "ESIM+ELMo", "OpenAI GPT", "Human (expert)", "Human (5 annotations)"},
-    "table7": {"CVT", "CSE"},
+    "table7": {"ELMo", "CVT", "CSE"},
 }
 """Published rows that no system of ours stands beside."""
 

@@ -134,10 +134,9 @@ def test_operations_are_those_that_torch_counts(objective: str, shape: dict[str,
     assert counter.get_total_flops() == wanted
 
 
-@pytest.mark.parametrize("objective", ["ltr", "rtl"])
-def test_attention_one_way_needs_little_more_than_half(objective: str) -> None:
+def test_attention_one_way_needs_little_more_than_half() -> None:
     both = Configuration.of_size("2/128", 100)
-    left = named(objective).configured(both)
+    left = named("ltr").configured(both)
     single, three = np.array([1], dtype=np.int32), np.array([3], dtype=np.int32)
     assert both.step_flops(single, 0, next_sentence=False) == left.step_flops(single, 0, next_sentence=False)
     saved = both.step_flops(three, 0, next_sentence=False) - left.step_flops(three, 0, next_sentence=False)
