@@ -17,11 +17,9 @@ __getattr__, __all__ = named_by_stub(__name__, __file__)
 
 @hookimpl
 def register_backbones() -> Iterator[BackboneFamily]:
-    from benchrunner_bert.elmo.backbones import ElmoFamily
     from benchrunner_bert.family import BertFamily
 
     yield BertFamily()
-    yield ElmoFamily()
 
 
 @hookimpl

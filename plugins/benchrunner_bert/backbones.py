@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -39,8 +38,26 @@ class BertCheckpoint(Backbone):
     twin: str = ""
 
     def revision(self, workspace: Workspace) -> str:
+        """Hash all files of the checkpoint that loading reads.
+
+        A checkpoint whose revision is new is loaded once, so that a command with a bad one ends before its first fit.
+        """
+        from importlib.metadata import version
+
+        from benchrunner.engine import Cache
+        from benchrunner_bert.checkpoint import WEIGHTS
+
         folder = self._folder(workspace)
-        return checkpoint_revision(folder, workspace, lambda: self.load(workspace, seed=0))
+        cache = Cache(workspace.cache)
+        digest = hashlib.sha256()
+        for path in (*(folder / name for name in FILES), *hub_files.weight_files(folder, WEIGHTS)):
+            if path.is_file():
+                digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
+        memory = workspace.cache / "checked" / f"{digest.hexdigest()}-bert-{version('benchrunner')}"
+        if not memory.exists():
+            self.load(workspace, seed=0)
+            write_atomically(memory, lambda part: part.touch())
+        return digest.hexdigest()
 
     def layer_count(self, workspace: Workspace) -> int:
         return self._configuration(workspace).layers
@@ -107,25 +124,3 @@ class RandomBert(Backbone):
     def _configuration(self) -> Configuration:
         pieces = VOCABULARY.read_text(encoding="utf-8").count("\n")
         return Configuration.of_size(self.size, pieces)
-
-
-def checkpoint_revision(folder: Path, workspace: Workspace, load: Callable[[], object]) -> str:
-    """Hash all files of a checkpoint folder that loading reads.
-
-    A checkpoint whose revision is new is loaded once, so that a command with a bad one ends before its first fit.
-    """
-    from importlib.metadata import version
-
-    from benchrunner.engine import Cache
-    from benchrunner_bert.checkpoint import WEIGHTS
-
-    cache = Cache(workspace.cache)
-    digest = hashlib.sha256()
-    for path in (*(folder / name for name in FILES), *hub_files.weight_files(folder, WEIGHTS)):
-        if path.is_file():
-            digest.update(f"{path.name} {cache.file_hash(path)}\n".encode())
-    memory = workspace.cache / "checked" / f"{digest.hexdigest()}-bert-{version('benchrunner')}"
-    if not memory.exists():
-        load()
-        write_atomically(memory, lambda part: part.touch())
-    return digest.hexdigest()

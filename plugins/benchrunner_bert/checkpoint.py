@@ -38,7 +38,7 @@ def read(folder: Path, *, seed: int) -> Bert:
     [path] = hub_files.weight_files(folder, WEIGHTS)
     weights_at_least = config.weights - config.pooler_weights  # the pooler may be missing
     check_files(folder / "config.json", config.layers, weights_at_least, path)
-    tokenizer = read_tokenizer(folder, config.vocabulary)
+    tokenizer = _read_tokenizer(folder, config.vocabulary)
     with torch.device("meta"):  # every weight is replaced
         model = Bert(config, tokenizer)
     weights, heads = encoder_weights(tensor_files.read_tensors(path))
@@ -52,7 +52,7 @@ def read(folder: Path, *, seed: int) -> Bert:
         weights |= {"pooler.dense.weight": pooler, "pooler.dense.bias": torch.zeros(config.hidden)}
         model.has_fresh_pooler = True
         notes.append("the checkpoint has no pooler; a fresh one is drawn from the seed")
-    check_weights(path, "this BERT", weights, published_weights(model))
+    _check_weights(path, weights, published_weights(model))
     filled = {}
     for ours, parts in published_names(model):
         filled[ours] = torch.cat([weights[name] for name in parts]).to(torch.float32)
@@ -62,7 +62,7 @@ def read(folder: Path, *, seed: int) -> Bert:
     return model
 
 
-def read_tokenizer(folder: Path, embeddings: int) -> BertTokenizer:
+def _read_tokenizer(folder: Path, embeddings: int) -> BertTokenizer:
     """Read the tokenizer of a model with so many embeddings of tokens."""
     tokenizer = BertTokenizer.read(folder)
     if tokenizer.size > embeddings:
@@ -72,16 +72,14 @@ def read_tokenizer(folder: Path, embeddings: int) -> BertTokenizer:
     return tokenizer
 
 
-def check_weights(
-    path: Path, model: str, weights: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]
-) -> None:
-    """Compare a file's weights with the names and shapes of a model's weights; refuse odd types and values."""
+def _check_weights(path: Path, weights: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> None:
+    """Compare a file's weights with the names and shapes of a BERT's weights; refuse odd types and values."""
     faults = [f"missing: {name}" for name in sorted(expected.keys() - weights.keys())]
     faults += [f"unexpected: {name}" for name in sorted(weights.keys() - expected.keys())]
     for name, weight in expected.items():
         if name in weights and weights[name].shape != weight.shape:
             found, wanted = tuple(weights[name].shape), tuple(weight.shape)
             faults.append(f"{name}: {found} where the configuration asks for {wanted}")
-    tensor_files.refuse(f"{path} does not hold {model}", faults)
+    tensor_files.refuse(f"{path} does not hold this BERT", faults)
     tensor_files.check_types(path, weights)
     tensor_files.check_finite(path, weights.items())

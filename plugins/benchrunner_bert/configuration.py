@@ -25,7 +25,7 @@ SIZES: Mapping[str, tuple[int, int]] = {
 HEAD_SIZE = 64
 """Hidden size per attention head, in every released model."""
 
-BACKWARD = 2
+_BACKWARD = 2
 """Products of the backward pass for each product of the forward pass: gradients of its input and of its weight."""
 
 _PUBLISHED_KEYS = {
@@ -45,21 +45,17 @@ _PUBLISHED_KEYS = {
 """Fields of `Configuration` -> keys of a checkpoint's config.json."""
 
 
-Direction = Literal["both", "left-to-right", "right-to-left"]
-"""Which tokens attention sees: the whole sequence, as in BERT, only the tokens before, or only the tokens after."""
+Direction = Literal["both", "left-to-right"]
+"""Which tokens attention sees: the whole sequence, as in BERT, or only the tokens before."""
 
-LOOKS: Mapping[Direction, str] = {"both": "both ways", "left-to-right": "left only", "right-to-left": "right only"}
+LOOKS: Mapping[Direction, str] = {"both": "both ways", "left-to-right": "left only"}
 """Direction -> where attention looks, for messages."""
 
 _DIRECTION_KEY = "attention_direction"
 """Key that benchrunner adds to config.json; a checkpoint without it has attention in both directions."""
 
-MODEL_TYPES: Mapping[Direction, str] = {"both": "bert", "left-to-right": "bert", "right-to-left": "bert-right-to-left"}
-"""Direction -> `model_type` in config.json.
-
-transformers has a BERT that looks left only (`is_decoder`), but none that looks right only. Under the type `bert`, its
-automatic classes would load such a checkpoint without a word and compute another model; they refuse an unknown type.
-"""
+MODEL_TYPE = "bert"
+"""Value of `model_type` in config.json."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +106,8 @@ class Configuration:
         directions = get_args(Direction)
         if direction not in directions:
             raise CheckpointError(f"{path}: {_DIRECTION_KEY} is {direction!r}; {' or '.join(directions)} was expected.")
-        if (model_type := settings.get("model_type", MODEL_TYPES[direction])) != MODEL_TYPES[direction]:
-            raise CheckpointError(
-                f"{path}: model_type is {model_type!r}; with attention that looks {LOOKS[direction]}, "
-                f"{MODEL_TYPES[direction]!r} was expected."
-            )
-        published: dict[str, object] = {"position_embedding_type": "absolute"}
-        if direction != "left-to-right":
+        published: dict[str, object] = {"model_type": MODEL_TYPE, "position_embedding_type": "absolute"}
+        if direction == "both":
             published["is_decoder"] = False
         for key, expected in published.items():
             if settings.get(key, expected) != expected:
@@ -145,20 +136,20 @@ class Configuration:
     def step_flops(self, lengths: np.ndarray, predictions: float, *, next_sentence: bool) -> float:
         """Count the operations of the matrix products of a step, forward and backward, over sequences without padding.
 
-        The count is what the model needs, not what a kernel computes: where attention looks one way only, the other
-        half does not count, and a layer that is computed twice to save memory counts once.
+        The count is what the model needs, not what a kernel computes: where attention looks left only, the
+        other half does not count, and a layer that is computed twice to save memory counts once.
         """
         linear = 2 * int(lengths.sum()) * self.layer_matrices
         attention = 2 * 2 * self.hidden * self._pairs(lengths)  # queries by keys, then probabilities by values
         heads = 2 * predictions * (self.hidden**2 + self.hidden * self.vocabulary)
         if next_sentence:
             heads += 2 * len(lengths) * (self.hidden**2 + 2 * self.hidden)
-        return (1 + BACKWARD) * (self.layers * (linear + attention) + heads)
+        return (1 + _BACKWARD) * (self.layers * (linear + attention) + heads)
 
     def _pairs(self, lengths: np.ndarray) -> int:
         """Count the pairs (query, key) over which attention computes, in sequences of these lengths.
 
-        In a sequence of n tokens they are n * n pairs, or n * (n + 1) / 2 if a token attends to one direction only.
+        In a sequence of n tokens they are n * n pairs, or n * (n + 1) / 2 where attention looks left only.
         """
         lengths = lengths.astype("int64")
         pairs = lengths**2 if self.direction == "both" else lengths * (lengths + 1) // 2
@@ -188,13 +179,10 @@ class Configuration:
     def as_json(self) -> dict[str, Any]:
         """Give the content of config.json, with the keys that other libraries read.
 
-        `is_decoder` is the key by which transformers knows that attention looks left only. No class of transformers
-        computes attention that looks right only, so none is named for it.
+        `is_decoder` is the key by which transformers knows that attention looks left only.
         """
         values = {key: getattr(self, name) for name, key in _PUBLISHED_KEYS.items()}
-        common = {"model_type": MODEL_TYPES[self.direction], "pad_token_id": 0, **values}
-        if self.direction == "both":
-            return {**common, "architectures": ["BertModel"]}
+        content = {"model_type": MODEL_TYPE, "pad_token_id": 0, **values, "architectures": ["BertModel"]}
         if self.direction == "left-to-right":
-            return {**common, "architectures": ["BertModel"], _DIRECTION_KEY: self.direction, "is_decoder": True}
-        return {**common, _DIRECTION_KEY: self.direction}
+            content |= {_DIRECTION_KEY: self.direction, "is_decoder": True}
+        return content

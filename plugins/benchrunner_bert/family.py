@@ -13,8 +13,7 @@ from benchrunner import CheckpointError, Workspace, read_json_object
 from benchrunner.engine import Backbone, BackboneFamily
 from benchrunner_bert import pretrained
 from benchrunner_bert.backbones import BertCheckpoint, RandomBert
-from benchrunner_bert.configuration import MODEL_TYPES, SIZES, Configuration
-from benchrunner_bert.elmo.configuration import MODEL_TYPE as ELMO
+from benchrunner_bert.configuration import MODEL_TYPE, SIZES, Configuration
 from benchrunner_bert.memory import TRAINED, check_memory
 from benchrunner_checkpoints import hub_files
 
@@ -46,8 +45,7 @@ class BertFamily(BackboneFamily):
         runs = Workspace.from_environment().runs
         backbones: list[Backbone] = [*EMBEDDED, *_released(), *_miniatures()]
         for model in pretrained.listed(runs):
-            if pretrained.model_type(model.folder) != ELMO:
-                backbones.append(BertCheckpoint(f"{pretrained.PREFIX}{model.name}", model.folder, model.about))
+            backbones.append(BertCheckpoint(f"{pretrained.PREFIX}{model.name}", model.folder, model.about))
         backbones += [RandomBert(f"{RANDOM}{size}", size) for size in SIZES]
         return backbones
 
@@ -61,8 +59,7 @@ class BertFamily(BackboneFamily):
             return RandomBert(reference, size)
         if reference.startswith(pretrained.PREFIX) and not Path(reference).exists():
             model = pretrained.find(reference.removeprefix(pretrained.PREFIX), workspace.runs)
-            is_elmo = pretrained.model_type(model.folder) == ELMO
-            return None if is_elmo else BertCheckpoint(reference, model.folder, model.about)
+            return BertCheckpoint(reference, model.folder, model.about)
         for backbone in EMBEDDED:
             if reference == backbone.name:
                 return backbone
@@ -103,5 +100,5 @@ def _is_bert(config: Path) -> bool:
     if not config.is_file():
         return False
     settings = read_json_object(config, error=CheckpointError)
-    usual = "bert" if "num_hidden_layers" in settings else None
-    return settings.get("model_type", usual) in MODEL_TYPES.values()
+    usual = MODEL_TYPE if "num_hidden_layers" in settings else None
+    return settings.get("model_type", usual) == MODEL_TYPE

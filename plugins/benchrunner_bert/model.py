@@ -165,7 +165,7 @@ class Bert(Encoder):
         """Apply the pooler to the first token of every sequence, [CLS]: (T, H) -> (N, H).
 
         Where attention looks left only, the pooler reads the last token instead: there [CLS] sees nothing but itself,
-        while the [SEP] at the end has seen all other tokens. Where attention looks right only, [CLS] has seen them.
+        while the [SEP] at the end has seen all other tokens.
         """
         return self._pooled(hidden.index_select(0, self.summary_tokens(batch)))
 

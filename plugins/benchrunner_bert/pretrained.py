@@ -82,14 +82,6 @@ def find(name: str, runs: Path) -> Pretrained:
     raise RequestError(f"{PREFIX}{name}: {reason} 'benchrunner list backbones' lists the models that exist.")
 
 
-def model_type(folder: Path) -> str:
-    """Give the `model_type` in the config.json of a checkpoint folder; empty where there is none that can be read."""
-    try:
-        return str(read_json_object(folder / "config.json").get("model_type", ""))
-    except DataError:
-        return ""
-
-
 def check_free(name: str, folder: Path, runs: Path) -> None:
     """Raise a `RequestError` if a text cannot be a name, or if the name belongs to another model."""
     path = _path(name, runs)

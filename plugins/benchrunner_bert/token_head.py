@@ -85,9 +85,6 @@ def _with_weights(bert: Bert, weights: Mapping[str, torch.Tensor]) -> TokenHead:
 
     Raises a `RequestError` if a weight is missing or has another shape, or if no token can be predicted.
     """
-    direction = bert.config.direction
-    if direction == "right-to-left":
-        raise RequestError("its attention looks right only, so that it predicts the token before each token")
     head = TokenHead(bert)
     complete = {"output.weight": bert.embeddings.word.weight.detach(), **weights}
     for name, weight in head.state_dict().items():
@@ -97,7 +94,7 @@ def _with_weights(bert: Bert, weights: Mapping[str, torch.Tensor]) -> TokenHead:
         if shape != expected:
             raise RequestError(f"{name} of the head that predicts tokens is {shape}, where {expected} was expected")
     head.load_state_dict(complete, assign=True)
-    if direction == "both":
+    if bert.config.direction == "both":
         head.mask = bert.tokenizer.mask
         if head.mask is None:
             raise RequestError("its vocabulary has no token [MASK]")

@@ -1,4 +1,4 @@
-"""What families of backbones share: files on the hub, weights, tokenizers, words, attention, recurrent layers."""
+"""What families of backbones share: files on the hub, weights, tokenizers, words and attention."""
 
 from benchrunner import named_by_stub
 

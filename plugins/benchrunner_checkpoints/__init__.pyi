@@ -8,6 +8,5 @@ from benchrunner_checkpoints.files import (
     tensor_files as tensor_files,
 )
 from benchrunner_checkpoints.recipe_files import read_recipes as read_recipes
-from benchrunner_checkpoints.recurrence import read_one_way as read_one_way
 from benchrunner_checkpoints.tokens import tokenizer_limits as tokenizer_limits
 from benchrunner_checkpoints.tokens.word_cache import WordCache as WordCache

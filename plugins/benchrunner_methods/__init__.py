@@ -32,8 +32,6 @@ def register_methods() -> Iterator[Method]:
     yield lora()
     yield dora()
     yield FrozenFeatures()
-    about = "frozen encoder, its layers into a BiLSTM with attention between the texts of a pair"
-    yield FrozenFeatures("features+attention", about, reader="attention")
     yield Probe()
     yield SetFit()
     yield Cosine()

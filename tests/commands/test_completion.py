@@ -52,7 +52,7 @@ def test_a_shell_asks_the_program(tmp_path: Path) -> None:
         ("benchrunner run mood --backbone t", ["tiny/words"]),
         ("benchrunner run m", ["mine/mood", "mine/pairs"]),
         ("benchrunner submit m", ["moods"]),
-        ("benchrunner run mood --method fea", ["features", "features+attention"]),
+        ("benchrunner run mood --method fi", ["finetune", "finetune+bilstm"]),
         ("benchrunner run mood --grid paper-", ["paper-appendix"]),
     ],
 )

@@ -118,7 +118,7 @@ def refused(used: Runner, fit: Fit) -> str:
     return record.reason
 
 
-CASES = [(kind, method) for kind in PROBLEMS for method in (*TRAINED, "features+attention", "probe")]
+CASES = [(kind, method) for kind in PROBLEMS for method in (*TRAINED, "probe")]
 CASES = [(kind, method) for kind, method in CASES if (kind, method) != ("span", "probe")]
 QUICK = {("classify", "finetune"), ("span", "finetune"), ("tag", "features"), ("regress", "lora"), ("choose", "probe")}
 
@@ -141,8 +141,6 @@ def test_a_fit_that_ends_in_nonsense_has_diverged(tmp_path: Path, kind: str, met
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 @pytest.mark.parametrize(("kind", "method"), table(CASES))
 def test_damaged_words_that_only_dev_has_are_refused(tmp_path: Path, kind: str, method: str, value: float) -> None:
-    if method == "features+attention" and kind not in ("classify", "regress", "labels"):
-        return
     used = made(tmp_path, kind, unseen_words(kind, value))
     assert "word.weight" in refused(used, planned(used, kind, method))
 

@@ -20,8 +20,7 @@ EVERYDAY = (
 )
 """Options that `--help` shows."""
 _SIZE_HELP = (
-    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; or a GPT-like model: gpt-tiny, ..., "
-    "gpt-L/H/A; an ELMo: elmo-small, elmo-medium, elmo-base, elmo-L/H, or elmo-L/H/C with C cells"
+    "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; or a GPT-like model: gpt-tiny, ..., gpt-L/H/A"
 )
 _TEXTS = "blank_lines passages_only lowercase name tokens runs"
 """Options of texts and folders, apart from those of the vocabulary."""

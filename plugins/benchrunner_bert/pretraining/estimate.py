@@ -8,7 +8,7 @@ from benchrunner import CommandEstimate, read_text
 from benchrunner.engine import step_log
 from benchrunner_bert.pretraining import architectures, results
 from benchrunner_bert.pretraining.checks import check
-from benchrunner_bert.pretraining.objectives import TWO_MODELS, named
+from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 
@@ -52,7 +52,5 @@ def _step_flops(request: Request, length: int) -> float:
     if objective.is_masked:
         predicted = round(settings.chosen * predicted)
     predictions = settings.batch_size * max(predicted, 1)
-    if objective == TWO_MODELS:
-        predictions *= 2
     lengths = np.full(settings.batch_size, length)
     return config.step_flops(lengths, predictions, next_sentence=objective.next_sentence)

@@ -14,7 +14,7 @@ from benchrunner_bert.pretraining.corpus.unigram import unigram_loss
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import CARD_FILES, export
 from benchrunner_bert.pretraining.request import Request
-from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 FINISHED = "finished.json"
 """File in the folder of a run, written last: the facts of the request that is finished."""
@@ -52,7 +52,7 @@ def register_model(request: Request) -> None:
 
 
 def export_models(
-    request: Request, store: TokenStore, model: TrainedModel, computed: Mapping[str, str], step: int
+    request: Request, store: TokenStore, model: PretrainingModel, computed: Mapping[str, str], step: int
 ) -> None:
     """Write the model of a step: a model on the way, the finished model, or both. `computed` says how it was made."""
     log = step_log.read(request.out / "log.jsonl")

@@ -13,7 +13,7 @@ from typing import Any
 from benchrunner import Recipe, RequestError
 from benchrunner.results import Declared, parameter
 from benchrunner_bert.pretraining.inputs import INPUTS
-from benchrunner_bert.pretraining.objectives import OBJECTIVES, TWO_MODELS, named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
 
 COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
 """Settings of how a run is computed. They may change when a run continues; all others decide the result."""
@@ -33,14 +33,14 @@ class Settings(Declared):
 
     objective: str = parameter(
         "mlm+nsp",
-        "what is predicted: masked tokens and next sentences, masked tokens alone, the next token, or the token "
-        "before; by default of a GPT-like model ltr, of an ELMo ltr+rtl, which is both of the last two",
-        choices=(*OBJECTIVES, TWO_MODELS.name),
+        "what is predicted: masked tokens and next sentences, masked tokens alone, or the next token, the default of "
+        "a GPT-like model",
+        choices=tuple(OBJECTIVES),
     )
     input: str = parameter(
         "pairs",
         "what a sequence holds: [CLS] A [SEP] B [SEP], where B follows A half of the time; [CLS] text [SEP] of one "
-        "document, the default of an ELMo; or such a text without special tokens, the default of a GPT-like model",
+        "document; or such a text without special tokens, the default of a GPT-like model",
         choices=tuple(INPUTS),
     )
     steps: int = parameter(1_000_000, "optimizer steps of both phases together", at_least=1, at_most=10**10)
@@ -78,7 +78,7 @@ class Settings(Declared):
     predict_unknown: bool = parameter(False, "let [UNK] be a predicted token, as in the released code")
     """[CLS] and [SEP] never are."""
     whole_words: bool = parameter(False, "choose either all pieces of a word or none")
-    lr: float = parameter(1e-4, "peak learning rate; an ELMo's is 1e-3", at_least=0)
+    lr: float = parameter(1e-4, "peak learning rate", at_least=0)
     warmup: int = parameter(10_000, "steps over which the learning rate rises, at most all", at_least=0, at_most=10**10)
     schedule: str = _as_for_fits("schedule")
     """The schedule runs over both phases: see `share_of_peak`."""

@@ -46,14 +46,14 @@ def flat(bert: Bert, *, dropout: Dropout | None = None, pairs: bool = True, mult
 def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
     """Return a batch in which some tokens of every sequence are masked, replaced or kept and predicted.
 
-    With an objective without masks, every token is predicted from its neighbour.
+    With the objective `ltr`, every token is predicted from the one before it.
     """
     made = flat(whole.bert, **settings)
     borders = made.starts.tolist()
     if not whole.objective.is_masked:
         lefts = torch.tensor([at for start, stop in itertools.pairwise(borders) for at in range(start, stop - 1)])
-        places, predicted = (lefts, lefts + 1) if whole.objective.name == "ltr" else (lefts + 1, lefts)
-        return PretrainingBatch(made, places, made.tokens[predicted], torch.full((len(borders) - 1,), -1))
+        none = torch.full((len(borders) - 1,), -1)
+        return PretrainingBatch(made, lefts, made.tokens[lefts + 1], none)
     source = torch.Generator().manual_seed(1)
     real = torch.arange(made.real)
     chosen = real[(made.tokens[: made.real] > 4) & (torch.rand(made.real, generator=source) < 0.3)]
@@ -62,17 +62,6 @@ def batch(whole: PretrainingModel, **settings: Any) -> PretrainingBatch:
     sequences = torch.arange(len(borders) - 1)
     is_next = sequences % 2 if whole.objective.next_sentence else torch.full_like(sequences, -1)
     return PretrainingBatch(dataclasses.replace(made, tokens=tokens), chosen, made.tokens[chosen], is_next)
-
-
-def mirrored(given: PretrainingBatch) -> PretrainingBatch:
-    """Return the batch with every sequence in reverse; each token keeps its segment and its position embedding."""
-    spans = [list(range(start, stop)) for start, stop in itertools.pairwise(given.flat.starts.tolist())]
-    order = torch.tensor([at for span in spans for at in reversed(span)])
-    names = ("tokens", "segments", "positions")
-    turned = {name: getattr(given.flat, name).clone() for name in names}
-    for name in names:
-        turned[name][: given.flat.real] = getattr(given.flat, name)[order]
-    return dataclasses.replace(given, flat=dataclasses.replace(given.flat, **turned), positions=order[given.positions])
 
 
 def padded(batch: PretrainingBatch) -> dict[str, torch.Tensor]:
@@ -85,14 +74,6 @@ def padded(batch: PretrainingBatch) -> dict[str, torch.Tensor]:
         {name: list(column[: flat.real].split(sizes)) for name, column in (columns | {"labels": labels}).items()}
     )
     return inputs | {"labels": inputs["labels"] - 100}
-
-
-def left_to_right(whole: PretrainingModel) -> PretrainingModel:
-    """Return a model with the same weights and the objective `ltr`."""
-    shape = {name: getattr(whole.bert.config, name) for name in SHAPES[1]}
-    left = model("ltr", **shape)
-    left.load_state_dict(whole.state_dict())
-    return left
 
 
 def forward_and_backward(whole: PretrainingModel, given: PretrainingBatch) -> tuple[Sums, torch.Tensor]:

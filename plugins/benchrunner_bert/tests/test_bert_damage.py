@@ -14,8 +14,6 @@ from bad_checkpoints import DAMAGES, Damage, check_damage, check_hostile, tokeni
 from benchrunner import RequestError, Workspace
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.elmo.configuration import ElmoConfiguration
-from benchrunner_bert.elmo.encoder import Elmo
 from benchrunner_bert.family import BertFamily
 from benchrunner_bert.model import Bert
 from benchrunner_bert.tokenizer import BertTokenizer
@@ -69,9 +67,6 @@ def test_the_reckoned_number_of_weights_is_that_of_the_model(original: Path) -> 
     with torch.device("meta"):
         for config in (Configuration(hidden=24, heads=2, layers=3, inner=7), Configuration()):
             assert config.weights == sum(weight.numel() for weight in Bert(config, words).parameters())
-        for cells in (16, 40):
-            elmo = ElmoConfiguration(vocabulary=99, width=16, layers=2, cells=cells)
-            assert elmo.weights == sum(weight.numel() for weight in Elmo(elmo, words).parameters())
 
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])

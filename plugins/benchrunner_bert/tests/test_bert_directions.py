@@ -1,4 +1,4 @@
-"""A BERT whose attention looks left only or right only: what it sees, what it sums up, and that it stays so."""
+"""A BERT whose attention looks left only: what it sees, what it sums up, and that it stays so."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from benchrunner_kinds import Span
 
 CPU = torch.device("cpu")
 NEAR = 1e-5
-LEFT, RIGHT = "left-to-right", "right-to-left"
+LEFT = "left-to-right"
 
 
 @pytest.mark.parametrize("layers", [1, 3])
-@pytest.mark.parametrize("direction", ["both", LEFT, RIGHT])
+@pytest.mark.parametrize("direction", ["both", LEFT])
 def test_summaries_need_no_other_tokens_in_the_last_layer(direction: str, layers: int) -> None:
     bert = fresh(direction=direction, layers=layers).double()
     given, gradients = flat(bert, multiple=16), []
@@ -60,7 +60,7 @@ def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> 
     config = json.loads(path.read_text())
     for change, message in (
         ({"attention_direction": "both"}, "is_decoder is True"),
-        ({"attention_direction": "right-to-left"}, "model_type is 'bert'; with .* right only, 'bert-right-to-left'"),
+        ({"attention_direction": "up"}, "attention_direction is 'up'; both or left-to-right was"),
         ({"attention_direction": ["both"]}, r"attention_direction is \['both'\]"),
     ):
         path.write_text(json.dumps(config | change))
@@ -68,16 +68,13 @@ def test_a_config_in_another_librarys_words_alone_is_refused(tmp_path: Path) -> 
             Configuration.read(path)
 
 
-def test_heads_are_exported_where_another_library_computes_them(tmp_path: Path) -> None:
-    bert, span = fresh(direction=LEFT), Span(unanswerable=False)
-    for encoder, problem, reason in (
-        (fresh(direction=RIGHT), span, "No published architecture has attention that looks right only"),
-        (bert, ANSWER, "kind 'single_label_classification' on a left-to-right BERT"),
-    ):
-        head = LinearHead(encoder.hidden_size, problem.head, seed=0)
-        with pytest.raises(CheckpointError, match=reason):
-            encoder.save(tmp_path / "refused", exported(head, problem))
-        assert not (tmp_path / "refused").exists()
+def test_left_to_right_models_export_span_heads_not_classifiers(tmp_path: Path) -> None:
+    bert = fresh(direction=LEFT)
+    head = LinearHead(bert.hidden_size, ANSWER.head, seed=0)
+    with pytest.raises(CheckpointError, match="kind 'single_label_classification' on a left-to-right BERT"):
+        bert.save(tmp_path / "classifier", exported(head, ANSWER))
+    assert not (tmp_path / "classifier").exists()
+    span = Span(unanswerable=False)
     head = LinearHead(bert.hidden_size, span.head, seed=0)
     bert.save(tmp_path / "span", exported(head, span))
     theirs = BertForQuestionAnswering.from_pretrained(tmp_path / "span").eval()

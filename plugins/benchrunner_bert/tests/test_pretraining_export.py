@@ -11,9 +11,6 @@ import torch
 from objective_samples import CORPUS, PLAN, flat, model
 from safetensors.torch import load_file
 from transformers import (
-    AutoModel,
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
     AutoModelForPreTraining,
     AutoTokenizer,
     BertForPreTraining,
@@ -106,19 +103,6 @@ def test_the_card_states_the_settings_the_corpus_and_the_results(tmp_path: Path)
         assert f"\n{line}\n" in text, line
     corpus_facts = json.loads((tmp_path / "out" / "corpus.json").read_text())
     assert from_json(Manifest, corpus_facts, "corpus.json") == NOVELS
-
-
-def test_no_library_loads_a_right_to_left_model_as_another_one(tmp_path: Path) -> None:
-    """transformers has no class for it: the automatic classes refuse it, and still read the tokenizer."""
-    text = card(tmp_path, "rtl")
-    assert "**Its attention looks right only.**" in text and "No class of transformers computes this model" in text
-    assert "library_name: benchrunner" in text and "In transformers it is" not in text
-    folder = tmp_path / "out"
-    for automatic in (AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM):
-        with pytest.raises(ValueError, match="model type `bert-right-to-left`"):
-            automatic.from_pretrained(folder)
-    assert len(AutoTokenizer.from_pretrained(folder)) == 8000
-    assert "is_decoder" not in json.loads((folder / "config.json").read_text())
 
 
 def test_a_long_file_list_is_shortened_in_the_card_only(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ from objective_samples import (
     SHAPES,
     batch,
     forward_and_backward,
-    left_to_right,
-    mirrored,
     model,
     padded,
 )
@@ -40,9 +38,7 @@ CARD = Card(Request("base", (), Path("test"), Settings()), CORPUS, 1, {}, {}, 0)
 
 
 def theirs(whole: PretrainingModel, folder: Path) -> torch.nn.Module:
-    """Return the model in transformers; there `rtl` does not exist, and `ltr` is the same model for reversed texts."""
-    if whole.objective.name == "rtl":
-        whole = left_to_right(whole)
+    """Return the model in transformers."""
     export(whole, folder, CARD)
     return THEIRS[whole.objective.name].from_pretrained(folder, attn_implementation="eager").eval()
 
@@ -59,7 +55,7 @@ def test_losses_and_all_gradients_equal_transformers(
     given = batch(whole, dropout=Dropout(0, 0) if dropped else None, multiple=16)
     assert len(given.flat.tokens) > given.flat.real, "there is filling"
     sums, loss = forward_and_backward(whole, given)
-    reference, inputs = theirs(whole, tmp_path), padded(mirrored(given) if objective == "rtl" else given)
+    reference, inputs = theirs(whole, tmp_path), padded(given)
     if objective == "mlm+nsp":
         inputs["next_sentence_label"] = 1 - given.is_next
     if not whole.objective.is_masked:  # the label of a token is the token itself: their model shifts the labels
@@ -116,9 +112,7 @@ def test_fresh_weights_follow_the_seed_and_the_published_draw(objective: str) ->
             assert not torch.equal(weight, reseeded[name]), name
 
 
-@pytest.mark.parametrize(
-    ("objective", "direction"), [("ltr", "both"), ("mlm", "left-to-right"), ("rtl", "left-to-right")]
-)
+@pytest.mark.parametrize(("objective", "direction"), [("ltr", "both"), ("mlm", "left-to-right")])
 def test_an_objective_with_the_wrong_attention_is_refused(objective: str, direction: str) -> None:
     with pytest.raises(RequestError, match=f"The objective {objective} needs attention that looks"):
         PretrainingModel(fresh(direction=direction), named(objective))

@@ -30,16 +30,12 @@ def estimate(capsys: pytest.CaptureFixture[str], folder: Path, *options: str, si
 
 def test_estimates_know_the_kinds_of_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--steps", "10", "--batch-size", "4", "--length", "128", "--vocab-size", "1000", "--long-share", "0"]
-    bert, gpt, elmo = (
-        estimate(capsys, tmp_path, *small, size=size)["flops"] for size in ("2/128", "gpt-2/128", "elmo-2/128")
-    )
+    bert, gpt = (estimate(capsys, tmp_path, *small, size=size)["flops"] for size in ("2/128", "gpt-2/128"))
     tokens, predicted = 10 * 4 * 128, 10 * 4 * 125
     layers, outputs = 6 * tokens * 2 * 12 * 128**2, 6 * (128**2 + 128 * 1000)
     attention = 12 * tokens * 128 * 128 * 2
     assert bert == pytest.approx(layers + attention + outputs * 10 * 4 * round(0.15 * 125), rel=0.01)
     assert gpt == pytest.approx(layers + attention / 2 + outputs * predicted, rel=0.01)
-    lstms = 6 * tokens * 2 * 2 * 4 * 128 * (128 + 128)  # two directions, two layers, four gates
-    assert elmo == pytest.approx(lstms + 2 * 6 * 128 * 1000 * predicted, rel=0.01)
 
 
 def test_an_estimate_counts_what_is_left_and_changes_nothing(

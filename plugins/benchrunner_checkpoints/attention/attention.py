@@ -28,8 +28,8 @@ def attend(
     """Let every token attend to those of its own sequence: (T, 3, heads, size) -> (T, heads * size).
 
     `rate` is the dropout of the attention probabilities, `site` the name of the layer for drawing the mask. With the
-    direction `left-to-right`, a token attends only to itself and to the tokens before it; with `right-to-left`, only to
-    itself and to the tokens after it. With a window, a token attends to at most `window` tokens on each side of itself.
+    direction `left-to-right`, a token attends only to itself and to the tokens before it. With a window, a token
+    attends to at most `window` tokens on each side of itself.
     """
     if window is not None:
         longest = batch.longest if batch.static is None else batch.static.longest
@@ -102,7 +102,7 @@ def grouped(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
         query, key, value = states.permute(2, 0, 3, 1, 4)  # each (count, heads, length, size)
         mask = None
         is_causal = False
-        if layer.direction == "right-to-left" or _is_narrow(layer, block.length):
+        if _is_narrow(layer, block.length):
             mask = ~_hidden(block.length, layer, qkv.device)
         elif layer.direction == "left-to-right":
             is_causal = True

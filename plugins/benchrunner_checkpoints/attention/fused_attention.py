@@ -16,9 +16,9 @@ from torch import Tensor
 
 from benchrunner.engine import FlatBatch
 
-Direction = Literal["both", "left-to-right", "right-to-left"]
+Direction = Literal["both", "left-to-right"]
 """Order in which a model reads its text. In both directions, a token attends to all tokens of its sequence; from left
-to right, to itself and the tokens before it; from right to left, to itself and the tokens after it."""
+to right, to itself and the tokens before it."""
 
 _CAUSAL = 1
 """The efficient kernel's `custom_mask_type` for attention to a token itself and the tokens before it; 0 is no mask."""
@@ -41,9 +41,7 @@ class AttentionLayer:
     def sides(self) -> tuple[int, int]:
         """How many tokens before and after itself a token attends to, as flash attention wants it; -1: all."""
         side = -1 if self.window is None else self.window
-        before = 0 if self.direction == "right-to-left" else side
-        after = 0 if self.direction == "left-to-right" else side
-        return before, after
+        return side, 0 if self.direction == "left-to-right" else side
 
 
 def flash(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
@@ -53,18 +51,10 @@ def flash(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
 
 
 def efficient(qkv: Tensor, batch: FlatBatch, layer: AttentionLayer) -> Tensor:
-    """Compute memory-efficient attention; for fp32, and for older GPUs. The window must be None.
-
-    Attention from right to left is computed from left to right on the reversed tokens.
-    """
+    """Compute memory-efficient attention; for fp32, and for older GPUs. The window must be None."""
     assert layer.window is None
-    starts = batch.borders
-    if layer.direction != "right-to-left":
-        output: Tensor = _Efficient.apply(qkv, starts, batch, layer)  # type: ignore[no-untyped-call]
-        return output
-    reversed_starts = len(qkv) - starts.flip(0)
-    reverse: Tensor = _Efficient.apply(qkv.flip(0), reversed_starts, batch, layer)  # type: ignore[no-untyped-call]
-    return reverse.flip(0)
+    output: Tensor = _Efficient.apply(qkv, batch, layer)  # type: ignore[no-untyped-call]
+    return output
 
 
 class _Flash(torch.autograd.Function):
@@ -100,7 +90,8 @@ class _Efficient(torch.autograd.Function):
     """Memory-efficient attention over the borders of the sequences; the keys are not split, so sums are in order."""
 
     @staticmethod
-    def forward(ctx, qkv, starts, batch, layer):  # type: ignore[no-untyped-def]
+    def forward(ctx, qkv, batch, layer):  # type: ignore[no-untyped-def]
+        starts = batch.borders
         ctx.longest = batch.longest_border
         ctx.rate = layer.rate if batch.dropping else 0.0
         ctx.mask = 0 if layer.direction == "both" else _CAUSAL
@@ -132,7 +123,7 @@ class _Efficient(torch.autograd.Function):
             False,
             num_splits_key=1,
         )
-        return torch.stack([part[0] for part in gradients], 1), None, None, None
+        return torch.stack([part[0] for part in gradients], 1), None, None
 
 
 @contextmanager

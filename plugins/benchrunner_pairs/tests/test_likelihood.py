@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -157,15 +156,6 @@ def test_old_names_of_norms_are_read(models: Models, tmp_path: Path) -> None:
     }
     save_file(old, file, metadata={"format": "pt"})
     np.testing.assert_array_equal(scores(backbone_of(tmp_path / "model"), tmp_path / "old"), expected)
-
-
-def test_a_model_that_looks_right_only_is_refused(models: Models, tmp_path: Path) -> None:
-    shutil.copytree(models("bert"), tmp_path / "model")
-    path = tmp_path / "model" / "config.json"
-    changed = {"model_type": "bert-right-to-left", "attention_direction": "right-to-left"}
-    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
-    with pytest.raises(RequestError, match="does not: its attention looks right only"):
-        scores(backbone_of(tmp_path / "model"), tmp_path)
 
 
 def test_an_encoder_with_a_decoder_is_refused(models: Models, tmp_path: Path) -> None:

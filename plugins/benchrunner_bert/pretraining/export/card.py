@@ -12,7 +12,7 @@ from benchrunner_bert.pretraining.inputs import INPUTS
 from benchrunner_bert.pretraining.objectives import named
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Settings
-from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 SHOWN_SOURCES = 100
 """Number of sources that the card lists; corpus.json beside it lists all."""
@@ -37,13 +37,13 @@ class Card:
     """Documents of a single sentence, which the input `pairs` cannot read."""
 
 
-def readme(card: Card, model: TrainedModel) -> str:
+def readme(card: Card, model: PretrainingModel) -> str:
     """Write the card as the hub shows it."""
     request = card.request
     lines = [
         "---",
-        f"library_name: {'transformers' if model.objective.architecture else 'benchrunner'}",
-        f"tags: [benchrunner, {model.tag}]",
+        "library_name: transformers",
+        "tags: [benchrunner, bert]",
         "---",
         "",
         f"# {_plain(request.model_name)}",
@@ -65,13 +65,9 @@ _BARE_TEXT = (
 )
 
 
-def _training(card: Card, model: TrainedModel) -> dict[str, str]:
+def _training(card: Card, model: PretrainingModel) -> dict[str, str]:
     settings = card.request.settings
     trained = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-    began = {
-        "fresh weights": f"standard deviation {settings.deviation:g}",
-        "positions": "began as waves" if settings.positions == "waves" else "began drawn",
-    }
     return {
         "objective": model.objective.name,
         "input": f"{settings.input}: {INPUTS[settings.input].about}",
@@ -82,7 +78,8 @@ def _training(card: Card, model: TrainedModel) -> dict[str, str]:
         "batch": f"{settings.batch_size:,} sequences",
         "predicted": _predicted(settings),
         "dropout": f"{settings.dropout:g}",
-        **(began if model.has_positions else {}),
+        "fresh weights": f"standard deviation {settings.deviation:g}",
+        "positions": "began as waves" if settings.positions == "waves" else "began drawn",
         "seed": str(settings.seed),
         "precision": settings.precision,
         **card.computed,

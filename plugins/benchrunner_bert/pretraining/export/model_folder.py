@@ -11,13 +11,13 @@ from benchrunner import CheckpointError
 from benchrunner.engine import write_folder_atomically, write_json
 from benchrunner_bert.checkpoint_writer import write_checkpoint
 from benchrunner_bert.pretraining.export.card import Card, readme
-from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 CARD_FILES = ("README.md", "corpus.json")
 """Files that describe a model to readers; the others are the model."""
 
 
-def export(model: TrainedModel, folder: Path, card: Card) -> None:
+def export(model: PretrainingModel, folder: Path, card: Card) -> None:
     """Write config.json, model.safetensors, the tokenizer's files, README.md and corpus.json: all of them or none."""
     tensors = dict(model.published())
     if broken := not_finite(tensors):

@@ -22,7 +22,7 @@ class Instance:
     positions: np.ndarray
     """int64 (k,): indices of the tokens whose states predict"""
     labels: np.ndarray
-    """int32 (k,): the original tokens at these positions; with `ltr` the tokens after them, with `rtl` before them"""
+    """int32 (k,): the original tokens at these positions; with `ltr` the tokens after them"""
     is_next: int
     """1 where B follows A, 0 where it does not, -1 where the objective has no next sentences."""
 

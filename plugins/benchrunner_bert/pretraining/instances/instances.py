@@ -152,7 +152,5 @@ class Instances:
         tokens, segments = assembled(self._frame, first, second)
         if self._objective.direction == "left-to-right":
             return Instance(tokens, segments, np.arange(len(tokens) - 1), tokens[1:].copy(), is_next)
-        if self._objective.direction == "right-to-left":
-            return Instance(tokens, segments, np.arange(1, len(tokens)), tokens[:-1].copy(), is_next)
         positions, labels = self._masking.apply(tokens, draw)
         return Instance(tokens, segments, positions, labels, is_next)

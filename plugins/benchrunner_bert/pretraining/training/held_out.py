@@ -18,8 +18,7 @@ _LARGEST_EXPONENT = 709.0
 def held_out_figures(sums: Sums) -> dict[str, float]:
     """Give the figures of a pass over held-out instances from the sums over all batches and all processes.
 
-    The perplexity is exp(mlm_loss): over masked tokens as in Table 6, or over all tokens with the objectives `ltr` and
-    `rtl`.
+    The perplexity is exp(mlm_loss): over masked tokens as in Table 6, or over all tokens with the objective `ltr`.
     """
     if not sums.mlm_count:
         raise Undefined(

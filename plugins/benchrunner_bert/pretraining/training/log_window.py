@@ -14,7 +14,7 @@ from benchrunner_bert.pretraining.training.sums import Sums
 
 if TYPE_CHECKING:
     from benchrunner_bert.pretraining.deepspeed.engine import Engine
-    from benchrunner_bert.pretraining.training.trained_model import TrainedModel
+    from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 _SHOWN = (
     "loss",
@@ -45,7 +45,7 @@ class LogWindow:
     """
 
     def __init__(
-        self, settings: Settings, model: TrainedModel, engine: Engine, pending: tuple[float, ...] = ()
+        self, settings: Settings, model: PretrainingModel, engine: Engine, pending: tuple[float, ...] = ()
     ) -> None:
         """`pending` holds the sums of the earlier process's window; it is empty where that window had no steps."""
         kind = torch.bfloat16 if settings.precision == "bf16" else torch.float32

@@ -22,8 +22,8 @@ from benchrunner_bert.pretraining.training.checkpoints import Checkpoints, remed
 from benchrunner_bert.pretraining.training.feed import Feed, InstancesByLength, made_ahead, makers
 from benchrunner_bert.pretraining.training.held_out import held_out_figures, summed
 from benchrunner_bert.pretraining.training.log_window import LogWindow, progress
+from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.pretraining.training.sums import Sums
-from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 
 
 @dataclass
@@ -32,7 +32,7 @@ class TrainingLoop:
 
     request: Request
     engine: Engine
-    model: TrainedModel
+    model: PretrainingModel
     instances: InstancesByLength
     held_out: InstancesByLength | None
     facts: dict[str, Any]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 import torch
@@ -11,14 +11,13 @@ from torch import nn
 from torch.nn import functional
 
 from benchrunner import RequestError
-from benchrunner.engine import arrays, randomness
-from benchrunner_bert.configuration import LOOKS, Configuration, Direction
+from benchrunner.engine import arrays, flat_batch, randomness
+from benchrunner_bert.configuration import LOOKS, Configuration
 from benchrunner_bert.model import Bert, draw_modules
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.pretraining.training.sums import Sums
-from benchrunner_bert.pretraining.training.trained_model import TrainedModel
 from benchrunner_bert.token_head import PUBLISHED, TokenHead
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
@@ -36,22 +35,19 @@ _LOOKS_LEFT = (
     "model. The vector of a sequence is its last token's state, since the first token sees nothing but itself; a",
     "library that pools the first token, as transformers' own classifiers of sequences do, learns nothing from it.",
 )
-
-_LOOKS_RIGHT = (
-    "**Its attention looks right only.** `attention_direction` in config.json says so, and each position was trained",
-    "to predict the token before it. No class of transformers computes this model. Its `model_type` is one that",
-    "transformers does not know, so that `AutoModel` refuses the files; `BertModel` would read the weights and",
-    "compute another model. The vector of a sequence is its first token's state, which has seen all tokens.",
-)
-_RESTRICTIONS: Mapping[Direction, tuple[str, ...]] = {"left-to-right": _LOOKS_LEFT, "right-to-left": _LOOKS_RIGHT}
-"""Direction of attention -> what a user of other libraries must know."""
+"""What a user of other libraries must know."""
+_MANY = 2048
+"""Number of rows from which `rounding` gives its largest multiple, 64."""
 
 
 @final
-class PretrainingModel(TrainedModel):
+class PretrainingModel(nn.Module):
     """A BERT with the heads of its objective."""
 
-    tag = "bert"
+    precision: str = "fp32"
+    """Precision of matrix products: `Settings.precision`."""
+    casts_together: bool = False
+    """Whether one kernel casts the weights of all layers: see `Encoder.cast_together`. Not at ZeRO's stages 1 to 3."""
 
     def __init__(self, bert: Bert, objective: Objective) -> None:
         super().__init__()
@@ -83,24 +79,37 @@ class PretrainingModel(TrainedModel):
         if self.next_sentence is not None:
             draw_modules(self.next_sentence, self.config, source)
 
-    def casting(self) -> AbstractContextManager[None]:
-        return self.bert.cast_together() if self.casts_together else super().casting()
-
     @property
     def config(self) -> Configuration:
+        """The configuration of the BERT."""
         return self.bert.config
 
     @property
     def tokenizer(self) -> BertTokenizer:
+        """The tokenizer of the BERT."""
         return self.bert.tokenizer
 
     @property
     def size(self) -> str:
+        """The size of the model, for the table of its card."""
         return f"{self.config.layers} layers, {self.config.hidden} wide, {self.config.heads} heads"
 
+    def forward(self, batch: PretrainingBatch) -> Sums:
+        """Compute the sums of losses and hits over a batch, in the model's precision.
+
+        Autocast begins here and not around DeepSpeed's engine, since the engine ends a CUDA autocast around it
+        (`autocast_if_enabled` of DeepSpeed 0.19).
+        """
+        if self.precision == "fp32":
+            return self.sums(batch)
+        casting: AbstractContextManager[None] = self.bert.cast_together() if self.casts_together else nullcontext()
+        with torch.autocast(batch.flat.tokens.device.type, torch.bfloat16), casting:
+            return self.sums(batch)
+
     def sums(self, batch: PretrainingBatch) -> Sums:
+        """Compute the sums of losses and hits over a batch, in the precision of a surrounding autocast."""
         hidden = self.bert(batch.flat)
-        loss, correct = cross_entropy.summed(self.logits(self.tokens, hidden[batch.positions]), batch.labels)
+        loss, correct = cross_entropy.summed(self.logits(hidden[batch.positions]), batch.labels)
         count = torch.full((), len(batch.labels), device=hidden.device)
         if self.next_sentence is None:
             zero = torch.zeros((), device=hidden.device)
@@ -112,8 +121,22 @@ class PretrainingModel(TrainedModel):
         nsp_correct = (logits.argmax(-1) == targets).sum()
         return Sums(loss, count, correct, nsp_loss, (targets != arrays.IGNORED).sum(), nsp_correct)
 
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """Turn states of the predicted tokens (P, H) into logits (P, V).
+
+        The head computes a round number of rows: oneDNN compiles and keeps a product in half precision for each number
+        of rows, and the number of predicted tokens differs from step to step.
+        """
+        rows = len(states)
+        filling = -rows % flat_batch.rounding(self.precision, _MANY)
+        logits: torch.Tensor = self.tokens(functional.pad(states, (0, 0, 0, filling)))
+        return logits[:rows]
+
     def published(self) -> Iterator[tuple[str, torch.Tensor]]:
-        # Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its seed.
+        """Give everything that was trained, by the names in the model's checkpoint.
+
+        Without next sentences nothing trains the pooler. It is left out, and fine-tuning draws one from its seed.
+        """
         for name, weight in published_weights(self.bert).items():
             if self.objective.next_sentence or not name.startswith("pooler."):
                 yield f"bert.{name}", weight
@@ -125,18 +148,16 @@ class PretrainingModel(TrainedModel):
         yield "cls.predictions.bias", self.tokens.output.bias.detach()
 
     def published_configuration(self) -> dict[str, Any]:
-        configuration = self.config.as_json()
-        if self.objective.architecture is not None:
-            configuration["architectures"] = [self.objective.architecture]
-        return configuration
+        """Give the content of config.json of the exported model."""
+        return {**self.config.as_json(), "architectures": [self.objective.architecture]}
 
     def introduction(self) -> Iterator[str]:
+        """Give the lines of text at the beginning of the model's card."""
         objective = self.objective
         yield f"A BERT of {self.config.layers} layers, {self.config.hidden} wide, pre-trained by benchrunner on"
         yield f"{objective.about}. To fine-tune and compare it: `benchrunner compare FOLDER --tasks ...`."
-        if objective.architecture:
-            yield f"In transformers it is a `{objective.architecture}`, whose losses are those it was trained with."
-        if objective.direction in _RESTRICTIONS:
-            yield from ("", *_RESTRICTIONS[objective.direction])
+        yield f"In transformers it is a `{objective.architecture}`, whose losses are those it was trained with."
+        if objective.direction == "left-to-right":
+            yield from ("", *_LOOKS_LEFT)
         if not objective.next_sentence:
             yield from ("", _NO_POOLER)
