@@ -76,7 +76,7 @@ def test_values_are_what_the_page_says(printed: dict[str, dict[str, Any]]) -> No
     predicted, exported, runs = printed["predict"], printed["runs export"], printed["runs"]
     assert predicted["rows"] == len(predicted["answers"]) == 24 and predicted["files"] == ["answers.tsv"]
     assert 0 <= predicted["scores"]["accuracy"]["value"] <= 1
-    assert exported["kind"] == "fit" and "tiny.safetensors" in exported["files"]
+    assert "tiny.safetensors" in exported["files"]
     assert (printed["check"]["valid"], printed["check"]["faults"]) == (True, [])
     named = PAGE.split("| `runs` | ", 1)[1].split("\n", 1)[0]
     assert all(f"`{key}`" in named for key in list(runs["runs"][0])[:14])
