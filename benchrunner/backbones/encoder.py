@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, Literal, cast, final
 
 import torch
 from torch import Tensor, nn
@@ -81,7 +81,7 @@ class Encoder(nn.Module, ABC):
         """
         modules = self._modules.get("layers")
         if isinstance(modules, nn.ModuleList):
-            return list(modules)
+            return cast(Sequence[nn.Module], modules)
         raise RequestError(
             f"{type(self).__name__} does not say which of its modules are layers, so that this backbone cannot be "
             "fitted with the options layer-decay, redraw-layers and recompute. Leave them out."

@@ -34,6 +34,8 @@ class Computing:
     devices: tuple[str, ...] = ()
     versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Library -> the versions with which fits were computed."""
+    without_kernels: str = ""
+    """Vector units, as torch names them, of a processor that fitted without kernels, which are not installed."""
 
 
 @final
@@ -167,6 +169,7 @@ class Result:
         if self.runner is None:
             return None
         seconds = 0.0
+        bare = ""
         devices = dict[str, None]()
         versions = dict[str, tuple[str, ...]]()
         for fit in different_fits(result.cell for result in self.cells):
@@ -175,13 +178,15 @@ class Result:
                 continue
             seconds += record.timings.get("seconds", 0.0)
             numerics = record.numerics
+            if self.runner.plugins.kernels is None and numerics.get("kernels") == "torch":
+                bare = str(numerics.get("capability", ""))
             device, name = numerics.get("device"), numerics.get("device_name")
             if device:
                 devices[str(device) if name in (None, "", device) else f"{device} ({name})"] = None
             for library, version in dict(numerics.get("versions") or {}).items():
                 known = versions.get(library, ())
                 versions[library] = known if str(version) in known else (*known, str(version))
-        return Computing(seconds, tuple(devices), versions)
+        return Computing(seconds, tuple(devices), versions, bare)
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -191,7 +191,7 @@ def test_json_has_statistics_and_machine() -> None:
     [test] = values["comparisons"]
     assert (test["system"], test["with"], test["task"], test["is_clear"]) == ("b", "a", "mine/mood", True)
     assert values["cells"][0]["scores"][0]["interval_over_examples"] == [0.91, 0.953]
-    assert values["computing"] == {"seconds": 3.0, "devices": ["cpu"], "versions": {}}
+    assert values["computing"] == {"seconds": 3.0, "devices": ["cpu"], "versions": {}, "without_kernels": ""}
     assert values["conclusion"].startswith("b is better than a (mine/mood +10.0, ")
 
 
@@ -393,3 +393,12 @@ def test_a_difference_can_be_read_from_both_sides() -> None:
     from_a = statistics.of_places["a", "mine/one accuracy"]["b"].comparison
     from_b = statistics.of_places["b", "mine/one accuracy"]["a"].comparison
     assert (from_a.difference, from_a.low, from_a.high) == (-from_b.difference, -from_b.high, -from_b.low)
+
+
+def test_a_table_says_what_kernels_would_gain() -> None:
+    said = []
+    for seconds, units in ((59.0, "AVX2"), (60.0, "AVX2"), (60.0, "9.0"), (60.0, "")):
+        made = result()
+        made.__dict__["computing"] = Computing(seconds, ("cpu",), {}, without_kernels=units)
+        said.append("pip install benchrunner-kernels" in "\n".join(said_below(made)))
+    assert said == [False, True, False, False]

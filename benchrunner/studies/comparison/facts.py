@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from benchrunner.features.kernels import gain_of_kernels
 from benchrunner.leaderboards.published_choice import PublishedChoice
 from benchrunner.studies.cells import CellResult
 from benchrunner.studies.codes import code_of
@@ -23,6 +24,8 @@ LINE = 98
 """Characters of a line below a table, after its indentation."""
 SHOWN = 3
 """Number of differences that a sentence names. With three or more systems and tasks down it names one for each."""
+WORTH_KERNELS = 60.0
+"""Seconds of fitting from which a table says what compiled kernels would gain."""
 MOST_LINES = 5
 """Lines below a table in a terminal, unless all notes are asked for."""
 
@@ -167,6 +170,9 @@ def _computed(result: Result, shown: Shown) -> Iterator[str]:
         versions = [f"{library} {'/'.join(listed)}" for library, listed in computing.versions.items()]
         with_versions = f"; {', '.join(versions)}" if versions else ""
         yield f"{computing.seconds:,.0f} seconds of fitting on {', '.join(computing.devices)}{with_versions}"
+        gain = gain_of_kernels(computing.without_kernels)
+        if gain and computing.seconds >= WORTH_KERNELS:
+            yield gain
 
 
 def titles(cell: CellResult, result: Result) -> str:

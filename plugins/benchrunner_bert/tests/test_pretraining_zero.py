@@ -6,13 +6,10 @@ from pathlib import Path
 
 import torch
 from pretraining_runs import samples
-from pretraining_texts import needs_deepspeed
 from safetensors.torch import load_file
 
 from benchrunner_bert.checkpoint import read
 from benchrunner_bert.weight_names import published_names
-
-pytestmark = needs_deepspeed
 
 
 def test_a_deepspeed_folder_that_was_made_whole_is_read(tmp_path: Path) -> None:
