@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner import DataError, RequestError, Rows, Task, Workspace
-from benchrunner.engine import Backbone, BackboneFamily, Job, Method, Outcome, write_folder_atomically
+from benchrunner.engine import Backbone, BackboneFamily, Job, Method, Outcome, write_json
 
 if TYPE_CHECKING:
     from benchrunner.engine import Encoder
     from benchrunner.results import Plugins
 
 SUFFIXES = (".tsv", ".csv", ".txt", ".json", ".jsonl", ".parquet", ".eval")
-MODEL_FILES = ("config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "modules.json")
-"""A folder with one of these files is a model, whole or damaged."""
+MODEL_FILES = ("config.json", "adapter_config.json", "vocab.txt", "tokenizer.json", "modules.json", "fit.json")
+WEIGHTS = (".safetensors", ".bin", ".pt")
+"""A folder with such files in it, also deeper, is of models, whole or damaged."""
 _SEED = re.compile(r"[._-]seed[._-]?([0-9]{1,9})$")
 _DATED = re.compile(r"^samples_|_?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.:+-]+_?|(?<=_)[A-Za-z0-9]{22}$")
 """What programs write around the name of a task, such as the time at which a log was written."""
@@ -43,12 +43,7 @@ class Given(Method):
 
     def fit(self, job: Job) -> Outcome:
         assert job.reference is not None
-        file, text = job.reference.FILE, json.dumps(vars(job.reference))
-
-        def write(folder: Path) -> None:
-            (folder / file).write_text(text, encoding="utf-8")
-
-        write_folder_atomically(job.model, write)
+        write_json(job.model / job.reference.FILE, vars(job.reference))
         return Outcome()
 
     def predict(self, job: Job, table: Any) -> Any:
@@ -100,7 +95,7 @@ class AnswerFolders(BackboneFamily):
 
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         path = Path(reference)
-        is_model = any((path / name).exists() for name in MODEL_FILES)
+        is_model = any(file.name in MODEL_FILES or file.suffix in WEIGHTS for file in path.rglob("*"))
         return None if is_model or next(_files(path), None) is None else AnswerFiles(reference)
 
 

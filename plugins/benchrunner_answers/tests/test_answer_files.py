@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from benchrunner import ACCURACY, DataError
-from benchrunner_answers.answer_files import files_of
+from benchrunner import ACCURACY, DataError, Workspace
+from benchrunner_answers.answer_files import AnswerFolders, files_of
 from benchrunner_statistics import paired_test
 from command_line import Shell
 from inline import mood
@@ -108,3 +108,13 @@ def test_names_say_task_split_and_seed(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     with pytest.raises(DataError, match=r"both answer glue/sst2, dev. Keep one of them."):
         files_of(tmp_path, task, "dev")
+
+
+@pytest.mark.parametrize("name", ["config.json", "step-4/vocab.txt", "model/pytorch_model.bin"])
+def test_a_folder_with_files_of_a_model_holds_no_answers(tmp_path: Path, name: str) -> None:
+    (tmp_path / "log.jsonl").touch()
+    workspace = Workspace(tmp_path / "runs", tmp_path / "cache")
+    assert AnswerFolders().find(str(tmp_path), workspace) is not None
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).touch()
+    assert AnswerFolders().find(str(tmp_path), workspace) is None
