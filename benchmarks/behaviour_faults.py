@@ -194,7 +194,7 @@ def _predictions(work: Path) -> list[str]:
         if task:
             lines.append(f"score {task} predictions/{file}")
         else:
-            lines.append(f"score squad/2.0 demo/squad-2.0/predictions.json --na-prob predictions/{file}")
+            lines.append(f"audit demo/squad-2.0/predictions.json --task squad/2.0 --file na-prob=predictions/{file}")
     return lines
 
 

@@ -12,7 +12,7 @@ from benchrunner.fits.executor import FitCost
 from benchrunner.fits.fit import Fit
 from benchrunner.io.identity import description_of, identity
 from benchrunner.io.json_form import as_json
-from benchrunner.io.messages import either, quoted
+from benchrunner.io.messages import quoted
 from benchrunner.methods.majority import Majority
 from benchrunner.methods.method import Method
 from benchrunner.parameters.recipes import RECIPE_FIELDS, Recipe
@@ -79,6 +79,8 @@ class Planner:
 
     def _plan(self, task: Task, backbone: str, method: Method, recipe: Recipe | None, seed: int) -> Fit:
         method.check(task.problem)
+        if task.only_scored and not method.given_answers:
+            raise RequestError(f"{task.name} has no training rows: it is for answers of systems that ran elsewhere.")
         if task.problem.owns_weights and method.needs_backbone and not method.trains_in_steps:
             raise RequestError(
                 f"The method '{method.name}' cannot train the weights that the kind '{task.problem.name}' owns "
@@ -133,11 +135,9 @@ class Planner:
     def _check_trainable(self, backbone: Backbone, method: Method) -> None:
         """Raise a `RequestError` if the method would train a backbone whose weights must stay as they are."""
         if backbone.frozen and method.trains_encoder:
-            known = self.plugins.methods.values()
-            possible = [other.name for other in known if other.needs_backbone and not other.trains_encoder]
             raise RequestError(
                 f"{backbone.name} is a frozen backbone: its weights must stay as they are, but the method "
-                f"'{method.name}' trains them. Choose --method {either(possible)}."
+                f"'{method.name}' trains them. 'benchrunner list methods' shows which leave the encoder as it is."
             )
 
     def cost(self, fit: Fit, shorter: Fit | None = None) -> FitCost:

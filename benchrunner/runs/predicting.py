@@ -117,7 +117,7 @@ def _predict(fit: Fit, rows: Rows, prediction: Prediction, runner: Runner) -> Pr
             extra_figures,
             timings={"seconds": time.monotonic() - started},
             baseline=(lambda: majority_scores(fit, prediction, runner))
-            if fit.method != MAJORITY and task.has_majority
+            if fit.method != MAJORITY and not task.only_scored
             else None,
         )
     home = folder.prediction(prediction.id)

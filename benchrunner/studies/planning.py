@@ -105,8 +105,8 @@ def planned(cell: Cell, runner: Runner) -> Cell:
     method = runner.plugins.methods.find(cell.method or cell.task.method)
     row_count = len(runner.planner.rows(cell.task, cell.task.train))
     if method.given_answers:
-        seeds = method.seeds(cell.task, cell.backbone) or (0,)
-        cell = replace(cell, fitting=replace(cell.fitting, seeds=seeds, looks=()))
+        own_seeds = method.seeds(cell.task, cell.backbone) or (0,)  # without a file, this fit tells what is missing
+        cell = replace(cell, fitting=replace(cell.fitting, seeds=own_seeds, looks=()))
     recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, row_count)
     candidates = []
     for recipe in recipes:
@@ -126,7 +126,7 @@ def grid_and_seeds(
 ) -> tuple[list[Recipe], tuple[int, ...]]:
     """Return the recipes and the seeds with which a task is begun; each recipe has a fit for each seed.
 
-    A limit that all training rows of the task, `rows`, do not pass is none, so that equal rows are learned from once.
+    A `limit_train` of all `rows` of the training split, or more, becomes None: both are then one fit.
     """
     base = task.recipe.changed(**method.recipe_defaults)
     if fitting.preset is not None:

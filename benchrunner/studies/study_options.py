@@ -246,6 +246,8 @@ class StudyOptions(Declared):
         """
         plugins = runner.plugins
         self.check_names(plugins)
+        if self.folds:
+            tasks = [in_folds(task, str(self.folds[0])) for task in tasks]
         methods = self.method or ()
         named = by_name(backbones)
         own_methods = {}
@@ -255,12 +257,10 @@ class StudyOptions(Declared):
                 if not any(plugins.methods.find(only).seeds(task, backbone) for task in tasks):
                     raise RequestError(
                         f"{backbone} is no model (there is no config.json), and has no file of answers that is named "
-                        f"after a task, such as {tasks[0].name.rpartition('/')[2]}.tsv."
+                        "after a task, such as rte.tsv for glue/rte."
                     )
-        asked = methods or (None,) if len(own_methods) < len(named) else ()
+        asked = () if len(own_methods) == len(named) else methods or (None,)
         read = set()
-        if self.folds:
-            tasks = [in_folds(task, str(self.folds[0])) for task in tasks]
         for task in tasks:
             for method in (*asked, *own_methods.values()):
                 read |= self.read_by(task, method, runner)

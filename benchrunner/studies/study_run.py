@@ -181,7 +181,7 @@ class _Run:
         majority = {}
         for cell in sorted(cells, key=lambda cell: cell.candidates[0].rows or 0, reverse=True):
             task = cell.task
-            if not task.has_majority:
+            if task.only_scored:
                 continue
             if task.name not in majority:
                 recipe = cell.candidates[0].recipe

@@ -15,7 +15,7 @@ from benchrunner.tasks.task import Task
 
 @final
 class RowRemarks:
-    """What plugins say of the rows of splits, beside those of train. They are asked once for each split."""
+    """Remarks of plugins on splits, which they compare with the training rows. They are asked once for each split."""
 
     def __init__(self, hook: Callable[..., Any], load: Callable[[Task, str], Rows]) -> None:
         self._hook = hook
@@ -23,7 +23,7 @@ class RowRemarks:
         self._known = dict[tuple[str, str], tuple[str, ...]]()
 
     def noted(self, task: Task, split: str, rows: Rows) -> Rows:
-        """Return the rows of a split with the remarks on them as notes; without, where training rows are not here."""
+        """Return rows with the remarks on them in their notes; nothing is added where the training rows are missing."""
         key = (task.name, split)
         if key not in self._known:
             said: Any = ()

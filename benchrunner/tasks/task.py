@@ -103,7 +103,7 @@ class Scorer(ABC):
     """An official scorer: reads its layout of prediction files and computes its figures to the last digit."""
 
     options: Mapping[str, str] = {}
-    """Options of `audit` that name further files: the option's name -> its help text."""
+    """Further files that `audit --file NAME=FILE` takes: name -> what the file holds."""
     needs_gold: bool = True
     """False if prediction files hold the gold answers too; they are then checked only if the user names gold files."""
 
@@ -178,8 +178,9 @@ class Task:
     title: str = ""
     """Name of the task in papers, such as `SST-2`; empty for the part of `name` after the suite. Tables and sentences
     show a title that is a part of `name`, as of a file's task: its name has a hash."""
-    has_majority: bool = True
-    """False where no answer can be the most frequent one, such as for rows whose scores alone are known."""
+    only_scored: bool = False
+    """True where the rows are for answers of systems that ran elsewhere: nothing learns from them, and there is no
+    majority answer, although a training split is named."""
     folds: Folds | None = None
     """The folds of a task that is cross-validated, which `TASK@5` makes of another task; `load` reads all rows."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".tsv", ".csv", ".txt", ".json", ".jsonl", ".parquet", ".eval")
 MODEL_FILES = ("config.json", "adapter_config.json", "vocab.txt", "tokenizer.json", "modules.json", "fit.json")
 WEIGHTS = (".safetensors", ".bin", ".pt")
-"""A folder with such files in it, also deeper, is of models, whole or damaged."""
+"""A folder with such a file at any depth holds a model, perhaps a damaged one, and no answers."""
 _SEED = re.compile(r"[._-]seed[._-]?([0-9]{1,9})$")
 _DATED = re.compile(r"^samples_|_?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.:+-]+_?|(?<=_)[A-Za-z0-9]{22}$")
 """What programs write around the name of a task, such as the time at which a log was written."""
@@ -39,7 +39,7 @@ class Given(Method):
     def seeds(self, task: Task, backbone: str) -> tuple[int, ...]:
         if task.folds:
             raise RequestError(f"{backbone} answers whole splits, and no folds: leave --folds out.")
-        return tuple(sorted(files_of(Path(backbone), task, task.named("dev")[0])))
+        return tuple(sorted(files_of(Path(backbone), task, next(iter(task.named("dev")), ""))))
 
     def fit(self, job: Job) -> Outcome:
         assert job.reference is not None
@@ -102,17 +102,19 @@ class AnswerFolders(BackboneFamily):
 def files_of(source: Path, task: Task, split: str) -> dict[int, Path]:
     """Map seeds to the files with a system's answers to a split; a file whose name has no seed is of seed 0.
 
-    A name is that of the task and the split, or for the first dev split of the task alone.
+    A file is named after task and split, such as `mnli.test.tsv`. For the first dev split, the name of the task is
+    enough, and a single file may have any name.
     """
+    is_first = split == next(iter(task.named("dev")), split)
     names = {_plain(name) for name in (task.name, task.name.rpartition("/")[2], task.title or task.name)}
     of_split = {name + _plain(split) for name in names}
-    if split == task.named("dev")[0]:
+    if is_first:
         of_split |= names
     found = dict[int, Path]()
     for path in _files(source):
         stem = _DATED.sub("", _SEED.sub("", path.stem))
         name = str(path.parent.relative_to(source)) if stem in _NAMED_BY_FOLDER and source != path else stem
-        if source == path or _plain(name) in of_split:
+        if (source == path and is_first) or _plain(name) in of_split:
             seed = _SEED.search(path.stem)
             other = found.setdefault(int(seed[1]) if seed else 0, path)
             if other != path:

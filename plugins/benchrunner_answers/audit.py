@@ -79,9 +79,12 @@ def question_of_task(
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
     for option, path in (files or {}).items():
         if task.scorer is None or option not in task.scorer.options:
-            raise RequestError(f"--{option} has no meaning for the official scorer of {task.name}: leave it out.")
+            known = ", ".join(task.scorer.options) if task.scorer else ""
+            raise RequestError(
+                f"--file {option}=...: the official scorer of {task.name} takes {known or 'no further files'}."
+            )
         if not path.is_file():
-            raise RequestError(f"--{option} {path}: there is no such file.")
+            raise RequestError(f"--file {option}={path}: there is no such file.")
     is_named = split is not None or gold is not None
     if not is_named and task.scorer is not None and not task.scorer.needs_gold:
         return Question(task, None, runner, files=files or {})
@@ -119,7 +122,7 @@ def _audited(path: Path, question: Question) -> AuditedFile:
         return _officially_scored(task.scorer, path, question)
     for option in question.files:
         raise RequestError(
-            f"--{option} is for files in the layout of the official scorer, and {path} is in another. Leave it out."
+            f"--file {option}=... is for files in the layout of the official scorer, and {path} is in another."
         )
     rows = question.rows or question.runner.planner.rows(task, task.named("dev")[0])
     answers = answers_in(path, task, rows, question.runner.plugins)

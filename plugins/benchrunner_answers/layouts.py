@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchrunner import DataError, Rows, Task, quoted, read_text, some_names
-from benchrunner_answers.logs import Entry, read_log
+from benchrunner_answers.logs import ANSWER, Entry, read_log
 from benchrunner_kinds import Tag
 from benchrunner_tasks import TABLE_SUFFIXES, table_file
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 IDS = ("index", "idx", "id", "guid", "question_id")
 """Names of columns that say which row a line answers."""
-ANSWERS = ("prediction", "predicted", "pred", "answer")
+ANSWERS = ("prediction", "predicted", "pred")
 """Names of columns with answers; the first that a file has is read."""
-LABEL = "label"
-"""Name of a column with answers in a file that has ids beside it alone: beside texts, these are gold labels."""
+LABELS = ("answer", "label")
+"""Names of columns with answers in a file that has ids beside them alone: beside texts, these are the right answers."""
 DOCUMENT = "-DOCSTART-"
 """Word of a line between documents."""
 
@@ -31,11 +31,12 @@ def answers_in(path: Path, task: Task, rows: Rows, plugins: Plugins) -> list[Any
     Raises a `DataError` that names the place of the first wrong answer, or rows without an answer.
     """
     log = read_log(path, plugins)
-    if log is not None:
+    if log is not None and (ANSWER in log.values or task.metrics[0].name in log.values):
         entries = log.entries(path, task.metrics[0].name)
     else:
-        entries = _sentences(path, rows) if isinstance(task.problem, Tag) else []
-        entries = entries or list(_entries(path, len(rows)))
+        by_word = isinstance(task.problem, Tag) and path.suffix.lower() not in TABLE_SUFFIXES
+        entries = _sentences(path, rows) if by_word else []
+        entries = entries or list(_entries(path, rows))
     spellings = labels_by_text(task, plugins)
     return [_answer(entry, task, spellings) for entry in _in_order(path, entries, rows)]
 
@@ -67,8 +68,8 @@ def _lines(path: Path) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
-def _entries(path: Path, count: int) -> Iterator[Entry]:
-    """Yield the answers of a file in its own order; `count` rows want an answer."""
+def _entries(path: Path, rows: Rows) -> Iterator[Entry]:
+    """Yield the answers of a file in its own order."""
     kind = TABLE_SUFFIXES.get(path.suffix.lower(), "")
     lines = [] if kind == "parquet" else _lines(path)
     is_json = bool(lines) and lines[0].lstrip().startswith("{")
@@ -79,10 +80,10 @@ def _entries(path: Path, count: int) -> Iterator[Entry]:
         return
     if kind or is_json or "\t" in lines[0]:
         kind = "jsonl" if is_json else kind or "tsv"
-        if (table := _table(path, kind)) is not None:
+        if (table := _table(path, kind, rows)) is not None:
             yield from table
             return
-    while len(lines) > count and not lines[-1]:  # an empty text may be the last answer
+    while len(lines) > len(rows) and not lines[-1]:  # an empty text may be the last answer
         lines.pop()
     for line, text in enumerate(lines, start=1):
         yield Entry(f"{path}:{line}", None, text)
@@ -94,19 +95,20 @@ def _pairs(text: str) -> list[tuple[str, Any]]:
         pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list)
     except (ValueError, RecursionError):
         return []
-    return [] if any(name in (*ANSWERS, LABEL) for name, _ in pairs) else pairs
+    return [] if any(name in (*ANSWERS, *LABELS) for name, _ in pairs) else pairs
 
 
-def _table(path: Path, kind: str) -> list[Entry] | None:
+def _table(path: Path, kind: str, rows: Rows) -> list[Entry] | None:
     """Read a table with a column of answers and perhaps one of ids; None for a text file without such a column."""
     names = table_file(kind, path, {}).column_names(path)
     columns = {}
-    answers = (*ANSWERS, LABEL) if set(names) <= {LABEL, *IDS} else ANSWERS
-    for column, known in (("answer", answers), ("id", IDS)):
+    answers = (*ANSWERS, *LABELS) if set(names) <= {*LABELS, *IDS} else ANSWERS
+    ids = sorted(IDS, key=lambda name: name not in rows.table.column_names)
+    for column, known in (("answer", answers), ("id", ids)):
         if present := [name for name in known if name in names]:
             columns[column] = present[0]
     if "answer" not in columns:
-        if kind in ("jsonl", "parquet") or LABEL in names:
+        if kind in ("jsonl", "parquet") or any(name in names for name in LABELS):
             raise DataError(f"{path}: no column with answers, such as {ANSWERS[0]}; it has {some_names(names)}.")
         return None
     values: dict[str, list[Any]] = {column: [] for column in columns}
@@ -125,7 +127,7 @@ def _text(value: Any) -> str:
 def _sentences(path: Path, rows: Rows) -> list[Entry]:
     """Read lines with a word and its tags, the answer last, and a blank line after each sentence; else nothing."""
     lines = _lines(path)
-    if " " not in lines[0] or "" not in lines:
+    if len(lines[0].split()) < 2 or "" not in lines:
         return []
     entries = list[Entry]()
     words = list[list[str]]()

@@ -116,7 +116,7 @@ def _task(facts: Mapping[str, Any]) -> Task:
         splits={"train": Split("train", (rows,)), "dev": Split("dev", (rows,))},
         metrics=(metric,),
         columns=("id",),
-        has_majority=False,
+        only_scored=True,
         title=name,
     )
 

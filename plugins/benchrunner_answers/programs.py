@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchrunner import DataError
+from benchrunner import DataError, some_names
 from benchrunner_answers.logs import Log
 from benchrunner_tasks import TABLE_SUFFIXES, table_file
 
@@ -23,9 +23,12 @@ def read_log(path: Path) -> Log | None:
     if suffix == ".eval":
         raise DataError(f"{path}: write the log as JSON first: inspect log convert {path} --to json --output-dir DIR")
     if suffix == ".json":
-        log = json.loads(path.read_text(encoding="utf-8"))
-        is_log = isinstance(log, dict) and "samples" in log and "eval" in log
-        return _inspect(log) if is_log else None
+        try:
+            log = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:  # JSON lines have this suffix, too
+            log = None
+        if isinstance(log, dict) and "doc_id" not in log:
+            return _inspect(log) if "samples" in log and "eval" in log else None
     if suffix in TABLE_SUFFIXES:
         return _table(path, TABLE_SUFFIXES[suffix])
     return None
@@ -53,14 +56,17 @@ def _table(path: Path, kind: str) -> Log | None:
     values: dict[str, list[Any]] = {name: [] for name in columns}
     table_file(kind, path, columns).fill(path, values, [])
     scores = [(str(row_id), SCORE, score) for row_id, score in zip(values["id"], values[SCORE], strict=True)]
-    return _log(values.get("task", [path.stem])[0], scores)
+    tasks = sorted(set(values.get("task", [path.stem])))
+    if len(tasks) > 1:
+        raise DataError(f"{path}: the rows are of several tasks, {some_names(tasks)}. Write a file for each.")
+    return _log(tasks[0], scores)
 
 
 def _harness(path: Path) -> Log:
     """Read samples of lm-evaluation-harness (`--log_samples`); of several filters, the first counts."""
     scores = []
     filters = []
-    for text in path.read_text(encoding="utf-8").splitlines():
+    for text in path.read_text(encoding="utf-8").strip().split("\n"):
         line = json.loads(text)
         filters.append(line["filter"])
         if line["filter"] == filters[0]:

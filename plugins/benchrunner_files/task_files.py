@@ -152,7 +152,8 @@ def _task(name: str, described: TaskFile, spelling: Mapping[str, str], text: Tom
     for split in described.splits:
         splits[split] = _split(split, described, shape, text)
     roles = [split.role for split in splits.values()]
-    if roles.count("train") == 0 and "dev" in roles:  # for answers of systems that ran elsewhere
+    only_scored = "train" not in roles and "dev" in roles
+    if only_scored:
         roles.append("train")
         splits["train"] = replace(next(split for split in splits.values() if split.role == "dev"), role="train")
     if roles.count("train") != 1:
@@ -173,6 +174,7 @@ def _task(name: str, described: TaskFile, spelling: Mapping[str, str], text: Tom
         language=described.language,
         licence=described.licence,
         title=name.removeprefix("file/").rpartition("-")[0],
+        only_scored=only_scored,
     )
 
 

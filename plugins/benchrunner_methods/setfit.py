@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SetFit(Method):
     """Trains the vectors of rows of one label to be near each other, and those of other labels not (Tunstall 2022).
 
-    Then the logistic regression of `probe` learns from the vectors. The defaults are those of Tunstall et al. 2022.
+    Then the logistic regression of `probe` learns from the vectors. The defaults are those of the released code.
     """
 
     name = "setfit"

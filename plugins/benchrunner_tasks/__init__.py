@@ -26,8 +26,7 @@ def describe_rows(task: Task, split: str, rows: Rows, train: Rows) -> Iterator[s
     """Say which rows stand in train, and other faults of a split and of the training rows."""
     from benchrunner_tasks.data.training_texts import TrainingTexts
 
-    is_own = task.splits[split].sources[0] is task.splits[task.train].sources[0]  # nobody learns from these rows
-    if not task.folds and not is_own:  # of folds, the rows that are answered are those that other fits learn from
+    if not task.folds and not task.only_scored:  # of folds, other fits learn from the rows that are answered
         texts = TrainingTexts(task, train)
         yield from texts.remarks(split, rows, LARGE)
         yield from texts.remarks(task.train, train, LARGE)

@@ -30,17 +30,17 @@ BUDGETS = {
     "plugins": 9_776,
     "problems": 3_105,
     "process": 1_780,
-    "runs": 14_918,
-    "studies": 33_609,
+    "runs": 14_901,
+    "studies": 33_608,
     "tasks": 3_134,
     "training": 11_353,
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_430
-EVERYTHING = 412_241
+WHOLE_CORE = 127_412
+EVERYTHING = 412_188
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 75_422
+WORDS = 75_421
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

@@ -87,6 +87,14 @@ def test_answers_are_no_model(shell: Shell) -> None:
     assert "a.tsv holds answers and" in shell.refused("predict", run, "--split", "test", *shell.folders())
 
 
+def test_a_file_of_dev_does_not_answer_test(shell: Shell) -> None:
+    write("a.tsv", 0)
+    path = Path("data/mood/test.tsv")
+    path.write_text(Path("data/mood/dev.tsv").read_text())
+    out = shell("compare", "a.tsv", "--tasks", "mood", "--split", "test", *shell.folders(), "--quiet", "--notes")[1]
+    assert "a.tsv: no file of answers to mine/mood, test" in out
+
+
 def test_names_say_task_split_and_seed(tmp_path: Path) -> None:
     names = (
         "SST-2.tsv",

@@ -48,6 +48,12 @@ LAYOUTS = {
     "one a line in the data's spelling": ("mine.tsv", "-\n+\n-\n-"),
     "by the ids of the rows": ("mine.csv", "id,label,prediction\nk,glad,sad\nj,sad,sad\ni,sad,glad\nh,sad,sad\n"),
     "without ids": ("mine.csv", "text,prediction\nw,sad\nx,glad\ny,sad\nz,sad\n"),
+    "by the column that the rows have": ("mine.csv", "index,id,prediction\n0,k,sad\n1,j,sad\n2,i,glad\n3,h,sad\n"),
+    "beside a confidence": ("mine.csv", "id,prediction,score\nh,sad,0.9\ni,glad,0.8\nj,sad,0.7\nk,sad,0.6\n"),
+    "JSON lines named .json": (
+        "mine.json",
+        "".join(f'{{"id": "{row}", "answer": "sad"}}\n' for row in "hjk") + '{"id": "i", "answer": "glad"}\n',
+    ),
     "an object by id": ("mine.json", json.dumps({"h": "sad", "j": "sad", "i": "glad", "k": "sad"})),
     "JSON lines": ("mine.jsonl", "".join(f'{{"idx": {row}, "label": {row % 2 * (row < 2)}}}\n' for row in range(4))),
 }
@@ -98,6 +104,7 @@ FAULTS: dict[str, tuple[str | bytes, str]] = {
         "text\tlabel\nw\tsad\n",
         "mine.tsv: no column with answers, such as prediction; it has text",
     ),
+    "right answers": ("id\ta\tanswer\nh\tw\tsad\n", "mine.tsv: no column with answers, such as prediction; it has id"),
     "no answers": ('{"text": "w"}\n{"text": "x"}\n', "mine.tsv: no column with answers, such as prediction; it has"),
 }
 

@@ -85,6 +85,19 @@ def test_logs_of_two_systems_are_compared(shell: Shell, file: str, content: Any)
     assert "b is worse than a" in shell.done("runs", "show", "it")
 
 
+def test_nothing_is_fitted_to_a_log(shell: Shell) -> None:
+    Path("toy.csv").write_text(table("a"))
+    said = shell.refused("compare", "tiny/words", "--tasks", "toy.csv", "--quiet", "--offline", "--device", "cpu")
+    assert "has no training rows: it is for answers of systems that ran elsewhere." in said
+
+
+def test_rows_of_several_tasks_in_a_file_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "toy.jsonl"
+    path.write_text(every_eval_ever("a") + "\n" + every_eval_ever("b").replace("toy", "other"))
+    with pytest.raises(DataError, match="the rows are of several tasks, other, toy"):
+        read_log(path)
+
+
 def test_another_metric_is_named_after_the_path(shell: Shell) -> None:
     Path("samples_toy_x.jsonl").write_text(harness("a"))
     words = ("compare", "a=samples_toy_x.jsonl", "--quiet", "--offline", "--tasks")

@@ -33,14 +33,6 @@ class Alone(Counting):
     options = {}
 
 
-class Shouting(Counting):
-    options = {"weights": "the same", "Loud": "no name of an option"}
-
-
-class Clashing(Counting):
-    options = {"gold": "there already"}
-
-
 Say = Callable[..., tuple[int, str, str]]
 
 
@@ -71,7 +63,7 @@ def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_a_file_in_official_layout_uses_the_official_scorer(say: Say) -> None:
-    words = ("audit", "said.txt", "--task", "mine/mood", "--data", "data", "--weights", "weights.txt")
+    words = ("audit", "said.txt", "--task", "mine/mood", "--data", "data", "--file", "weights=weights.txt")
     assert say(*words) == (0, "['weights'] beside said.txt\nflags: none\n", "")
     assert say(*words[:-2]) == (0, "[] beside said.txt\nflags: none\n", "An odd file.\n")
     code, out, _ = say(*words, "--json")
@@ -104,16 +96,16 @@ def test_what_is_unusual_about_the_gold_rows_is_said(say: Say) -> None:
 
 REFUSED = {
     "of another task": (
-        ("said.txt", "--task", "mine/other", "--weights", "weights.txt"),
-        "--weights has no meaning for",
+        ("said.txt", "--task", "mine/other", "--file", "weights=weights.txt"),
+        "--file weights=...: the official scorer of mine/other takes no further files.",
     ),
     "nowhere": (
-        ("said.txt", "--task", "mine/mood", "--weights", "none.txt"),
-        "--weights none.txt: there is no such file.",
+        ("said.txt", "--task", "mine/mood", "--file", "weights=none.txt"),
+        "--file weights=none.txt: there is no such file.",
     ),
     "with another layout": (
-        ("weights.txt", "--task", "mine/mood", "--weights", "weights.txt"),
-        "--weights is for files in the",
+        ("weights.txt", "--task", "mine/mood", "--file", "weights=weights.txt"),
+        "--file weights=... is for files in the",
     ),
 }
 
@@ -122,31 +114,6 @@ REFUSED = {
 def test_a_file_that_a_scorer_cannot_use_is_refused(say: Say, words: tuple[str, ...], said: str) -> None:
     code, out, err = say("audit", *words, "--data", "data")
     assert (code, out) == (2, "") and err.startswith(f"benchrunner: {said}")
-
-
-def test_two_tasks_scorers_may_share_an_option(say: Say) -> None:
-    both = (Counting(), Counting())
-    for task in ("mine/mood", "mine/other"):
-        assert (
-            say("audit", "said.txt", "--task", task, "--data", "data", "--weights", "weights.txt", scorers=both)[0] == 0
-        )
-
-
-@pytest.mark.parametrize(
-    ("bad", "said"),
-    [(Shouting(), "'Loud' is not a name of an option"), (Clashing(), "conflicting option string: --gold")],
-)
-def test_a_bad_option_of_a_scorer_is_said_and_stops_nobody(say: Say, bad: Scorer, said: str) -> None:
-    Path("said.txt").write_text("glad\n" * 24)
-    code, out, err = say("audit", "said.txt", "--task", "mine/other", "--data", "data", scorers=(bad, None))
-    assert code == 0 and "accuracy" in out
-    assert "the options of mine/mood's scorer" in err and said in err
-
-
-def test_the_help_names_the_options_of_the_scorers(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        say("audit", "--help")
-    assert "how much each row weighs, 50% at most" in " ".join(capsys.readouterr().out.split())
 
 
 def test_gold_in_any_layout_is_read_by_the_source_that_knows_it(say: Say, tmp_path: Path) -> None:

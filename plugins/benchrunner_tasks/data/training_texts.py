@@ -55,14 +55,14 @@ class TrainingTexts:
         for number, row in enumerate(inputs(self._task, rows, form)):
             if row in whole:
                 found[STANDS].append(number)
-            if any(part in texts for part in row if part and isinstance(part, str)):
+            if len(row) > 1 and any(part in texts for part in row if part and isinstance(part, str)):
                 found[SHARES].append(number)
         return found
 
     def remarks(self, split: str, rows: Rows, least: float = 0.0) -> Iterator[str]:
-        """Say what makes scores on the rows of a split doubtful, and of training rows what misleads a model.
+        """Describe faults of a split's rows: of train, equal texts with different labels; else, rows that are in train.
 
-        `least` is the share of a split's rows from which their number is told.
+        `least` is the share of the split's rows from which their number is told.
         """
         if split == self._task.train:
             found = {AGAIN: self._contradicting()}
@@ -71,14 +71,14 @@ class TrainingTexts:
             if found[SHARES] == found[STANDS]:
                 del found[SHARES]
         for what, numbers in found.items():
-            if len(numbers) > least * len(rows):
+            if numbers and len(numbers) >= least * len(rows):
                 exact = numbers if what == AGAIN else self.seen(rows, str)[what]
                 by_letter = "" if len(exact) == len(numbers) else f" ({len(exact):,} letter by letter)"
                 yield f"{len(numbers):,} of {len(rows):,} rows of {split} {what}{by_letter}"
         yield from _on_labels(self._task, split, rows)
 
     def _contradicting(self) -> list[int]:
-        """Return the numbers of the training rows of which others, with the same texts, have another label."""
+        """Return the numbers of the training rows whose texts occur with two labels or more."""
         rows = inputs(self._task, self._train, plain)
         labels = dict[Any, str]()
         several = set[Any]()
