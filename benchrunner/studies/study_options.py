@@ -257,7 +257,7 @@ class StudyOptions(Declared):
                 if not any(plugins.methods.find(only).seeds(task, backbone) for task in tasks):
                     raise RequestError(
                         f"{backbone} is no model (there is no config.json), and has no file of answers that is named "
-                        "after a task, such as rte.tsv for glue/rte."
+                        "after a task: TASK.tsv."
                     )
         asked = () if len(own_methods) == len(named) else methods or (None,)
         read = set()
