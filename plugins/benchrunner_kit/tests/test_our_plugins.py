@@ -11,7 +11,7 @@ from benchrunner.results import discover
 from benchrunner_kit.testing import check_backbone, check_leaderboard, check_method, check_task
 
 OURS = discover()
-OTHER_PROBLEMS = ("cosine", "frozen-towers", "likelihood", "two-tower")
+OTHER_PROBLEMS = ("answers", "cosine", "frozen-towers", "likelihood", "two-tower")
 """Methods that do not learn the sentences of `check_method`: they are checked beside their own tests."""
 pytestmark = pytest.mark.slow
 

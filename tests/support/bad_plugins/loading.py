@@ -46,5 +46,5 @@ def cases() -> Iterator[Case]:
         registered("[task(name='mine/mood')]"),
         "'mine/mood' is offered by the plugins bad and own: choose",
     )
-    yield wrong("a task of another plugin", again, offered, ("list", "tasks"))
+    yield wrong("a task of another plugin", again, offered, ("doctor",), (1,))
     yield wrong("a task of another plugin, asked for", again, offered, ("run", "mine/mood", *RUN[2:]), (2,))
