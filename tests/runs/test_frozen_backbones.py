@@ -47,7 +47,9 @@ def made(tmp_path: Path) -> Runner:
 def test_a_method_that_trains_a_frozen_backbone_is_refused(made: Runner) -> None:
     task = made.plugins.tasks.find("mood")
     for method in ("finetune", "finetune+bilstm", "lora"):
-        with pytest.raises(RequestError, match=rf"tiny/frozen is a frozen .*'{method.replace('+', '.')}'.*features"):
+        with pytest.raises(
+            RequestError, match=rf"tiny/frozen is a frozen .*'{method.replace('+', '.')}'.*list methods"
+        ):
             made.planner.plan(task, "frozen", method=method)
 
 
