@@ -59,7 +59,7 @@ class Loading:
 
     @contextlib.contextmanager
     def plugin(self, name: str) -> Iterator[None]:
-        """Run code of a plugin. Settings of torch are set back, with a note."""
+        """Let a plugin's code run in a `with` block; torch settings that it changes are restored, and a note says so."""
         self._plugin = (name, time.monotonic())
         before = torch_settings()
         running = threading.enumerate()

@@ -23,7 +23,7 @@ def texts_apart(table: pa.Table) -> list[pa.Table]:
 
 
 def summary_of(job: Job) -> str:
-    """Return the recipe's `summary`; the mean in place of a pooler, which no model has for comparing texts.
+    """Return the recipe's `summary`, but the mean for `pooler`: most poolers were not trained to compare texts.
 
     A sentence-embedding model's own summary is no pooler: see `Backbone.summary`.
     """

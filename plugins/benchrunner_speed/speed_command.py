@@ -1,4 +1,4 @@
-"""Command `speed`: measure speed, memory, parameters and FLOPs of backbones on this machine."""
+"""Command `speed`: measure speed, memory and parameters of backbones on this machine."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def implementation(
 
 
 def capability(device: torch.device) -> tuple[int, int] | None:
-    """Give the CUDA compute capability of a device; None where torch's fused kernels for CUDA do not run.
+    """Return the CUDA compute capability of a device; None where torch's fused kernels for CUDA do not run.
 
     The device `meta`, which computes shapes only, stands for a current GPU, so that tests can follow its path.
     """

@@ -140,7 +140,7 @@ def difference_layer(differences: np.ndarray, labels: np.ndarray, penalty: float
 
 
 def ridge_layer(inputs: np.ndarray, numbers: np.ndarray, penalty: float) -> Layer:
-    """Fit a ridge regression."""
+    """Fit a ridge regression of numbers on vectors, and return its weights and bias as a linear layer."""
     from sklearn.linear_model import Ridge
 
     model = Ridge(alpha=penalty).fit(inputs, numbers.astype(inputs.dtype))

@@ -21,7 +21,7 @@ COST_NOTE = f"{COST}: all grid points and restarts together, as the senders' mac
 @final
 @dataclass(frozen=True)
 class Entry:
-    """A system of a board."""
+    """A row of a board: one system out of one accepted folder, with its results."""
 
     name: str
     """Its name on the board: that in its folder, with the folder where several have the name."""
