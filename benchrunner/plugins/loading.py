@@ -59,7 +59,7 @@ class Loading:
 
     @contextlib.contextmanager
     def plugin(self, name: str) -> Iterator[None]:
-        """Let a plugin's code run in a `with` block; torch settings that it changes are restored, and a note says so."""
+        """Run a plugin's code in a `with` block; torch settings that it changes are restored, and a note says so."""
         self._plugin = (name, time.monotonic())
         before = torch_settings()
         running = threading.enumerate()
