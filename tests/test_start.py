@@ -90,7 +90,8 @@ import sys, inline
 from pathlib import Path
 from benchrunner.command_line.main import main
 inline.files(1, Path("data"))
-code = main("run mood --backbone words --data data --runs runs --device cpu --quiet".split(), plugins=inline.plugins())
+words = "run mood --backbone words --data data --runs runs --device cpu --quiet --limit-train 20"
+code = main(words.split(), plugins=inline.plugins())
 slow = {"transformers", "sklearn", "datasets", "scipy.stats", "torch._dynamo"}
 print(code, sorted(slow & set(sys.modules)))
 """

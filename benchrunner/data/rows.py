@@ -99,15 +99,14 @@ class Rows:
         if not kept:
             raise DataError(f"{self.origin}: none of its {len(self):,} rows can be used.")
         places = [f"{self.where(row)}, {bad[row]}" for row in sorted(bad)[:3]]
-        if len(bad) > 3:
-            places.append("...")
-        note = f"left out {len(bad):,} bad row(s), as asked: {'; '.join(places)}"
+        more = "; ..." if len(bad) > 3 else ""
+        note = f"left out {len(bad):,} bad row(s), as asked: {'; '.join(places)}{more}"
         return replace(self.taken(kept), notes=(*self.notes, note))
 
     def taken(self, numbers: Sequence[int]) -> Rows:
         """Return the rows with these numbers, counted from 0, in this order."""
-        lines = None if self.lines is None else [self.lines[row] for row in numbers]
-        return replace(self, table=self.table.take(numbers), lines=lines)
+        lines = self.lines and [self.lines[row] for row in numbers]
+        return replace(self, table=self.table.take(arrow_array(numbers)), lines=lines)
 
     def column(self, name: str, values: Sequence[Any]) -> pa.Array | pa.ChunkedArray:
         """Make a column of a value for each row; raise a `DataError` if the values are not of one kind, or missing."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -22,13 +23,22 @@ from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_checkpoints import attend, attention_kernel
 
+_TANH_GELU = partial(functional.gelu, approximate="tanh")
 ACTIVATIONS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "gelu": functional.gelu,
-    "gelu_new": lambda x: functional.gelu(x, approximate="tanh"),
-    "gelu_pytorch_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "gelu_new": _TANH_GELU,
+    "gelu_pytorch_tanh": _TANH_GELU,
     "relu": functional.relu,
 }
 """Names of activation functions in config.json -> functions."""
+
+
+def _embedding(count: int, config: Configuration) -> nn.Embedding:
+    """Make a table of vectors that nobody has drawn yet.
+
+    `nn.Embedding` would draw it, which on the device `meta` makes torch import its compiler: seconds of the processor.
+    """
+    return nn.Embedding(count, config.hidden, _weight=torch.empty(count, config.hidden))
 
 
 class Embeddings(nn.Module):
@@ -36,15 +46,14 @@ class Embeddings(nn.Module):
 
     def __init__(self, config: Configuration) -> None:
         super().__init__()
-        self.word = nn.Embedding(config.vocabulary, config.hidden)
-        self.position = nn.Embedding(config.positions, config.hidden)
-        self.segment = nn.Embedding(config.segments, config.hidden)
+        self.word = _embedding(config.vocabulary, config)
+        self.position = _embedding(config.positions, config)
+        self.segment = _embedding(config.segments, config)
         self.norm = nn.LayerNorm(config.hidden, eps=config.epsilon)
-        self.deviation = config.deviation
 
     @torch.no_grad()
-    def set_sinusoidal_positions(self) -> None:
-        """Initialise the position embeddings with sine waves that have the standard deviation of drawn ones.
+    def set_sinusoidal_positions(self, deviation: float) -> None:
+        """Initialise the position embeddings with sine waves that have a standard deviation.
 
         With sine waves, a step to the left is the same rotation at every position. What attention learns about
         neighbours therefore also holds at positions that no training sequence has reached yet. Training changes these
@@ -55,7 +64,7 @@ class Embeddings(nn.Module):
         rates = torch.exp(torch.linspace(0, -slowest, (width + 1) // 2))  # radians per position: 1 down to 1 / count
         angles = torch.arange(count).outer(rates)  # (positions, H / 2)
         waves = torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width]
-        self.position.weight.copy_(waves * (math.sqrt(2) * self.deviation))
+        self.position.weight.copy_(waves * (math.sqrt(2) * deviation))
 
     def forward(self, batch: FlatBatch, dropout: float) -> torch.Tensor:
         hidden = self.word(batch.tokens) + self.segment(batch.segments) + self.position(batch.positions)  # (T, H)
@@ -167,7 +176,7 @@ class Bert(Encoder):
         Where attention looks left only, the pooler reads the last token instead: there [CLS] sees nothing but itself,
         while the [SEP] at the end has seen all other tokens.
         """
-        return self._pooled(hidden.index_select(0, self.summary_tokens(batch)))
+        return torch.tanh(self.pooler(hidden.index_select(0, self.summary_tokens(batch))))
 
     def summarized(self, batch: FlatBatch) -> torch.Tensor:
         """Compute `summary` without the states of other tokens after the attention of the last layer."""
@@ -176,9 +185,6 @@ class Bert(Encoder):
         for layer in lower:
             hidden = layer(hidden, batch, self.dropout, self.attention_dropout)
         states = last(hidden, batch, self.dropout, self.attention_dropout, self.summary_tokens(batch))
-        return self._pooled(states)
-
-    def _pooled(self, states: torch.Tensor) -> torch.Tensor:
         return torch.tanh(self.pooler(states))
 
     def vocabulary_head(self, weights: Mapping[str, torch.Tensor] | None = None) -> nn.Module:

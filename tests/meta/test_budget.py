@@ -19,7 +19,7 @@ BUDGETS = {
     "command_line": 6_360,
     "commands": 2_834,
     "console": 1_354,
-    "data": 5_076,
+    "data": 5_073,
     "features": 6_154,
     "fits": 3_265,
     "io": 8_029,
@@ -37,8 +37,8 @@ BUDGETS = {
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_412
-EVERYTHING = 412_188
+WHOLE_CORE = 127_409
+EVERYTHING = 412_185
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 75_402
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""

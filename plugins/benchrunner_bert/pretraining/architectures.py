@@ -55,7 +55,7 @@ class Architecture:
         config = self.configuration(size, tokenizer.size, settings)
         model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
         if settings.positions == "waves":
-            model.bert.embeddings.set_sinusoidal_positions()
+            model.bert.embeddings.set_sinusoidal_positions(config.deviation)
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with
         if settings.recompute:
             model.bert.recompute_layers()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +70,17 @@ def old_norm(name: str) -> str:
 def test_old_and_new_spellings_are_the_same_model(folder: Path, rule: Callable[[str], str]) -> None:
     again = read(changed(folder, renamed(rule)), seed=0)
     assert same(again, fresh()) and again.notes == ()
+
+
+def test_reading_imports_no_compiler(original: Path) -> None:
+    """Drawing numbers on the device `meta` would: seconds of a core in each process that loads a model."""
+    code = f"""import pathlib, sys
+from benchrunner_bert.checkpoint import read
+read(pathlib.Path({str(original)!r}), seed=0)
+print("torch._dynamo" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_a_head_of_another_task_is_left_out_and_said(folder: Path) -> None:

@@ -17,7 +17,7 @@ from benchrunner_bert.model import Embeddings
 
 def waved(*, positions: int = 200, hidden: int = 64, deviation: float = 0.02) -> torch.Tensor:
     embeddings = Embeddings(Configuration(300, hidden, positions=positions, deviation=deviation))
-    embeddings.set_sinusoidal_positions()
+    embeddings.set_sinusoidal_positions(deviation)
     return embeddings.position.weight.detach().double()
 
 
