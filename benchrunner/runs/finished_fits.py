@@ -24,13 +24,28 @@ if TYPE_CHECKING:
 PREFIX = "run:"
 
 
-@final
 @dataclass(frozen=True)
-class FinishedFit(Backbone):
-    """The encoder of a finished fit. Its head is used too where problem and method are the same."""
+class _OfFit(Backbone):
+    """A backbone in the folder of a finished fit, which says what the backbone inside says."""
 
     name: str
     inner: Backbone
+
+    def layer_count(self, workspace: Workspace) -> int | None:
+        return self.inner.layer_count(workspace)
+
+    def weight_count(self, workspace: Workspace) -> int | None:
+        return self.inner.weight_count(workspace)
+
+    def summary(self, workspace: Workspace) -> str:
+        return self.inner.summary(workspace)
+
+
+@final
+@dataclass(frozen=True)
+class FinishedFit(_OfFit):
+    """The encoder of a finished fit. Its head is used too where problem and method are the same."""
+
     folder: RunFolder
     fit: Fit
     about: str = "a finished fit"
@@ -51,16 +66,10 @@ class FinishedFit(Backbone):
     def revision(self, workspace: Workspace) -> str:
         return f"{PREFIX}{self.folder.path.name}"
 
-    def layer_count(self, workspace: Workspace) -> int | None:
-        return self.inner.layer_count(workspace)
-
-    def weight_count(self, workspace: Workspace) -> int | None:
-        return self.inner.weight_count(workspace)
-
     def summary(self, workspace: Workspace) -> str:
         """Return what the fit has learned with, or what its backbone says where the fit did not train it."""
         is_trained = not isinstance(self.inner, UnchangedBackbone)
-        return self.fit.recipe.summary if is_trained else self.inner.summary(workspace)
+        return self.fit.recipe.summary if is_trained else super().summary(workspace)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         if (record := self.folder.record()) is not None:
@@ -70,25 +79,14 @@ class FinishedFit(Backbone):
 
 @final
 @dataclass(frozen=True)
-class UnchangedBackbone(Backbone):
+class UnchangedBackbone(_OfFit):
     """The backbone that a finished fit read and did not change, with the weights that it drew for the fit."""
 
-    name: str
-    inner: Backbone
     about: str = "the backbone of a finished fit"
     frozen: bool = False
 
     def revision(self, workspace: Workspace) -> str:
         return self.inner.revision(workspace)
-
-    def layer_count(self, workspace: Workspace) -> int | None:
-        return self.inner.layer_count(workspace)
-
-    def weight_count(self, workspace: Workspace) -> int | None:
-        return self.inner.weight_count(workspace)
-
-    def summary(self, workspace: Workspace) -> str:
-        return self.inner.summary(workspace)
 
     def load(self, workspace: Workspace, *, seed: int) -> Encoder:
         return self.inner.load(workspace, seed=0)  # as methods load an encoder that they do not train

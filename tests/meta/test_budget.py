@@ -30,15 +30,15 @@ BUDGETS = {
     "plugins": 9_776,
     "problems": 3_105,
     "process": 1_780,
-    "runs": 14_901,
+    "runs": 14_862,
     "studies": 33_608,
     "tasks": 3_134,
     "training": 11_353,
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_409
-EVERYTHING = 412_185
+WHOLE_CORE = 127_370
+EVERYTHING = 412_146
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 75_402
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
