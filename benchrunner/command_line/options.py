@@ -74,9 +74,9 @@ def add_computing(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_json(parser: argparse.ArgumentParser, help: str = "print the results as JSON") -> None:
+def add_json(parser: argparse.ArgumentParser, dest: str = "json", const: object = True) -> None:
     """Add the option --json; with --json, only `print_json` and `print_data` write to standard output."""
-    parser.add_argument("--json", action="store_true", help=help)
+    parser.add_argument("--json", dest=dest, action="store_const", const=const, help="print the results as JSON")
     parser.set_defaults(reserves_output=True)
 
 

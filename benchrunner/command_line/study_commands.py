@@ -54,8 +54,8 @@ def add_notes_and_json(parser: argparse.ArgumentParser) -> None:
         default="--notes",
         help="print all notes below the table, not five lines",
     )
-    parser.add_argument("--json", dest="format", action="store_const", const="json", help="print the results as JSON")
-    parser.set_defaults(format="table", reserves_output=True)
+    options.add_json(parser, "format", "json")
+    parser.set_defaults(format="table")
 
 
 def check_output(arguments: argparse.Namespace) -> None:

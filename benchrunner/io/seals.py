@@ -41,7 +41,7 @@ def file_checksum(path: Path) -> str:
 
 def folder_checksums(folder: Path) -> dict[str, str]:
     """Return the checksums of all files in a folder, without hidden files, by their paths inside the folder."""
-    return {name: file_checksum(folder / name) for name in _names(folder)}
+    return {name: file_checksum(folder / name) for name in file_names(folder)}
 
 
 def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alone: bool = False) -> None:
@@ -53,7 +53,7 @@ def check_files(folder: Path, checksums: Mapping[str, str], remedy: str, *, alon
         check_file(folder / name, expected, remedy)
     if not alone:
         return
-    for name in _names(folder):
+    for name in file_names(folder):
         if name not in checksums:
             raise _damaged(f"{folder / name}: this file was added later, and might be read.", remedy)
 
@@ -145,7 +145,7 @@ def _damaged(reason: str, remedy: str) -> DamagedFile:
     return DamagedFile(f"{reason} {remedy}".rstrip())
 
 
-def _names(folder: Path) -> list[str]:
+def file_names(folder: Path) -> list[str]:
     """List the files in a folder, without hidden ones, by their paths inside the folder."""
     names = []
     for path in sorted(folder.rglob("*")):

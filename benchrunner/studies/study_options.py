@@ -73,8 +73,8 @@ class StudyOptions(Declared):
     )
     folds: tuple[int, ...] | None = parameter(
         None,
-        "cross-validate on the training rows; each of this number of fits, such as 5, is kept from one fold of them "
-        "and answers it. 5x3 means three restarts too, each with a division of its own",
+        "cross-validate: divide the training rows into so many parts, such as 5, and fit as often, each time without "
+        "one part, which this fit then answers. 5x3 does so 3 times, each time with another division",
         int,
         at_least=1,
         separator="x",
@@ -118,7 +118,7 @@ class StudyOptions(Declared):
         if 0 in self.recipe.get("lr", ()):
             raise RequestError("With a learning rate of 0 nothing is learned: give lr a value such as 5e-5.")
         if len(_SEEDS & self.changes().keys()) + bool(self.looks) + len((self.folds or ())[1:]) > 1:
-            raise RequestError("Give one of seeds, restarts, until-clear and folds 5x3, not several.")
+            raise RequestError("Give restarts once, by seeds, restarts, until-clear or folds 5x3, of two numbers.")
 
     @staticmethod
     def declared(plugins: Plugins) -> Mapping[str, Parameter]:

@@ -78,7 +78,7 @@ def _released() -> Iterator[BertCheckpoint]:
 
 
 def _miniatures() -> Iterator[BertCheckpoint]:
-    sizes = {size: name for name, size in SIZES.items() if name not in ("base", "large")}
+    sizes = {size: name for name, size in SIZES.items() if name != "base"}
     for layers, hidden in MINIATURES:
         repository = f"google/bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}"
         name = f"bert/{sizes[layers, hidden]}" if (layers, hidden) in sizes else repository

@@ -85,7 +85,7 @@ def find(name: str, runs: Path) -> Pretrained:
 def check_free(name: str, folder: Path, runs: Path) -> None:
     """Raise a `RequestError` if a text cannot be a name, or if the name belongs to another model."""
     path = _path(name, runs)
-    model = Pretrained.read(path) if path.is_file() else None
+    model = Pretrained.read(path)
     if model is not None and model.folder != folder.resolve():
         raise RequestError(f"The name {PREFIX}{name} belongs to {model.folder}: choose another with --name.")
 

@@ -85,8 +85,6 @@ class BertTokenizer:
         pieces = {piece: number for number, piece in enumerate(read_pieces(path))}
         if lowercase is None:
             lowercase = is_lowercase(pieces)
-        if "[UNK]" not in pieces:
-            raise CheckpointError(f"{path}: the vocabulary has no [UNK].")
         tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))
         tokenizer.normalizer = normalizers.BertNormalizer(
             clean_text=True, handle_chinese_chars=chinese, strip_accents=accents, lowercase=lowercase

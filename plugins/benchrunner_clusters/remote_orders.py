@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, Self, final
 
 from benchrunner import FitError, RequestError, Workspace
-from benchrunner.engine import write_atomically
+from benchrunner.engine import seals, write_atomically
 from benchrunner.results import Event, Fit, FitAnswer, FitOrder, FitRunner, Plugins, Record, RunFolder
 
 PASSED_ON = "BENCHRUNNER_"
@@ -131,11 +131,9 @@ class RemoteAnswer:
 def packed(folder: Path) -> dict[str, bytes]:
     """Read the files of a run's folder, without its states, lock and temporary files: path -> bytes."""
     files = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        is_hidden = any(part.startswith(".") for part in name.parts)
-        if path.is_file() and name.parts[0] not in ("checkpoint", "state") and not is_hidden:
-            files[name.as_posix()] = path.read_bytes()
+    for name in seals.file_names(folder):
+        if name.split("/")[0] not in ("checkpoint", "state"):
+            files[name] = (folder / name).read_bytes()
     return files
 
 

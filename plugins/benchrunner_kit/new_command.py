@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "texts and labels are guessed",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write, which must not exist (default: NAME)")
-    command_line.options.add_json(parser, "print the folder and its files as JSON")
+    command_line.options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from benchrunner.engine import Finetune, Job, Parameter
 
@@ -31,22 +31,22 @@ DEFAULTS = {"lr": 5e-4}
 def lora() -> Finetune:
     """Make the method that trains low-rank updates, which the saved encoder has in its weights."""
     about = "train low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
-    return _method("lora", about, _updates)
+    return _method("lora", about)
 
 
 def dora() -> Finetune:
     """Make the method that trains low-rank updates of directions, and magnitudes, which the saved weights have."""
     about = "train magnitudes and low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
-    return _method("dora", about, _decomposed_updates)
+    return _method("dora", about)
 
 
-def _method(name: str, about: str, extended: Callable[[Encoder, Job], Any]) -> Finetune:
+def _method(name: str, about: str) -> Finetune:
     """Make a method whose updates, an `nn.Module`, add themselves to the encoder by `merge`."""
     return Finetune(
         name,
         about,
         trained=lambda encoder, job: (),
-        extended=extended,
+        extended=partial(_updates, name),
         merge=lambda updates: updates.merge(),
         recipe_fields=("summary", "head_layer"),
         training_fields=(),
@@ -55,19 +55,8 @@ def _method(name: str, about: str, extended: Callable[[Encoder, Job], Any]) -> F
     )
 
 
-def _updates(encoder: Encoder, job: Job) -> LowRankUpdates:
-    from benchrunner_methods.low_rank import LowRankUpdates  # with torch, which loads slowly
+def _updates(name: str, encoder: Encoder, job: Job) -> LowRankUpdates | DecomposedUpdates:
+    from benchrunner_methods import decomposed, low_rank  # with torch, which loads slowly
 
-    return LowRankUpdates(
-        encoder,
-        rank=job.parameters["rank"],
-        alpha=job.parameters["alpha"],
-        seed=job.fit.seed,
-    )
-
-
-def _decomposed_updates(encoder: Encoder, job: Job) -> DecomposedUpdates:
-    from benchrunner_methods.decomposed import DecomposedUpdates  # with torch, which loads slowly
-
-    rank, alpha = job.parameters["rank"], job.parameters["alpha"]
-    return DecomposedUpdates(encoder, rank=rank, alpha=alpha, seed=job.fit.seed)
+    kind = decomposed.DecomposedUpdates if name == "dora" else low_rank.LowRankUpdates
+    return kind(encoder, rank=job.parameters["rank"], alpha=job.parameters["alpha"], seed=job.fit.seed)

@@ -66,9 +66,12 @@ class HubTable(Source):
                     self.repository, self.configuration or None, split=self.split, revision=self.revision
                 )
         except Exception as error:  # datasets passes on the errors of its transport, of any kind
-            if isinstance(error, ConnectionError | TimeoutError) and is_online and failure is None:
-                workspace.hub.lost(first_line(error))
             reason = failure or first_line(error)
+            if isinstance(error, ConnectionError | TimeoutError) and failure is None:
+                if is_online:
+                    workspace.hub.lost(reason)
+                else:
+                    reason = "it is not in the cache, and HF_HUB_OFFLINE forbids to ask the hub; unset this variable"
             raise DataNotFound(f"{self.where(workspace)} could not be read: {reason}") from error
         finally:
             if shows_progress:

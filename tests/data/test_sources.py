@@ -311,6 +311,10 @@ def test_hub_rows_have_label_names_and_decimals_and_are_cached(tmp_path: Path) -
     assert str(answers[2]).startswith("DataNotFound: hub lab/moods (small, test) could not be read: ")
     assert answers[3] == {"label": [["glad", "sad"], [], ["sad"]]}
     assert ask(environment | {"HF_HUB_OFFLINE": "1"}, whole) == [rows]
+    (absent,) = ask(hub.environment(tmp_path / "new") | {"HF_HUB_OFFLINE": "1"}, whole)
+    assert str(absent).endswith(
+        "could not be read: it is not in the cache, and HF_HUB_OFFLINE forbids to ask the hub; unset this variable"
+    )
 
 
 def test_no_text_and_an_empty_text_have_other_fingerprints() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from benchrunner import RequestError, UnknownName
 from benchrunner_bert.configuration import LOOKS, Configuration
-from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.settings import Settings
 
 if TYPE_CHECKING:
@@ -45,15 +45,19 @@ class Architecture:
     def configuration(self, size: str, vocabulary: int, settings: Settings) -> Configuration:
         """Build the configuration of a size; raise a `RequestError` for what is no size."""
         positions = max(_MINIMUM_POSITIONS, *settings.lengths)
-        config = named(settings.objective).configured(Configuration.of_size(size, vocabulary))
-        return dataclasses.replace(config, positions=positions, deviation=settings.deviation)
+        direction = OBJECTIVES[settings.objective].direction
+        config = Configuration.of_size(size, vocabulary)
+        return dataclasses.replace(config, positions=positions, deviation=settings.deviation, direction=direction)
 
     def fresh(self, size: str, tokenizer: BertTokenizer, settings: Settings) -> PretrainingModel:
         """Draw a model with the heads of its objective."""
+        from benchrunner.engine import randomness
+        from benchrunner_bert.model import Bert
         from benchrunner_bert.pretraining.training.model import PretrainingModel
 
         config = self.configuration(size, tokenizer.size, settings)
-        model = PretrainingModel.fresh(config, tokenizer, named(settings.objective), seed=settings.seed)
+        model = PretrainingModel(Bert(config, tokenizer), OBJECTIVES[settings.objective])
+        model.draw(randomness.generator(settings.seed, "pre-training"))
         if settings.positions == "waves":
             model.bert.embeddings.set_sinusoidal_positions(config.deviation)
         model.bert.set_dropout(settings.dropout)  # during pre-training; config.json says what fine-tuning starts with

@@ -12,7 +12,7 @@ from benchrunner_bert.pretrained import check_free
 from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.deepspeed.configuration import check_keys
 from benchrunner_bert.pretraining.inputs import INPUTS
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.request import Request
 
 _WEIGHT = 4
@@ -36,11 +36,13 @@ def check(request: Request) -> None:
     sequences = math.ceil(settings.batch_size / request.processes)
     check_memory(batch, _TOKEN * length * sequences, "Choose a smaller --batch-size.")
     check_keys(request.deepspeed_options)
-    if named(settings.objective).next_sentence and not INPUTS[settings.input].pairs:
+    if OBJECTIVES[settings.objective].next_sentence and not INPUTS[settings.input].pairs:
         raise RequestError(
             f"The objective {settings.objective} predicts whether the second of two spans follows the first: it needs "
             f"--input pairs, not {settings.input}. Without next sentences, the objective is mlm."
         )
+    if request.listed_words and not settings.whole_words:
+        raise RequestError("--words says which characters --whole-words keeps together: give both or none.")
     for step in request.export_at:
         if not 1 <= step <= settings.steps:
             raise RequestError(f"A model of step {step} cannot be kept: steps are 1 to {settings.steps}.")

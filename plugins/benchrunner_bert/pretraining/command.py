@@ -22,7 +22,7 @@ EVERYDAY = (
 _SIZE_HELP = (
     "a BERT: tiny, mini, small, medium, base, large, or L/H or L/H/A; or a GPT-like model: gpt-tiny, ..., gpt-L/H/A"
 )
-_TEXTS = "blank_lines passages_only lowercase name tokens runs"
+_TEXTS = "blank_lines passages_only lowercase word_list name tokens runs"
 """Options of texts and folders, apart from those of the vocabulary."""
 _RUN = (
     "processes deepspeed_config kernels checkpoint_steps keep_checkpoints evaluate_steps held_out_instances log_steps "

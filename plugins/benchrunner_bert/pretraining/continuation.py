@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from benchrunner import RequestError, quoted
 from benchrunner.engine import decoding
 from benchrunner_bert.pretraining.corpus.manifest import SourceFacts
+from benchrunner_bert.pretraining.corpus.text_blocks import hashed
 from benchrunner_bert.pretraining.deepspeed.configuration import decisive
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import TO_COME, Settings
@@ -20,13 +20,14 @@ def decisive_facts(request: Request, corpus: Sequence[SourceFacts]) -> dict[str,
     """Give everything in a request that decides the result, with the hashes of its texts."""
     vocabulary: int | str = request.vocabulary_size
     if request.vocabulary is not None:
-        vocabulary = hashlib.sha256(request.vocabulary.read_bytes()).hexdigest()
+        vocabulary = hashed(request.vocabulary)[1]
     return {
         "settings": request.settings.decisive(),
         "size": request.size,
         "blank_lines": request.blank_lines,
         "vocabulary": vocabulary,
         "lowercase": request.lowercase,
+        "words": hashed(request.word_list)[1] if request.word_list else None,
         "overrides": decisive(request.deepspeed_options),
         "corpus": text_hashes(corpus),
         "held_out": text_hashes(request.held_out_texts.facts) if request.held_out_texts else [],

@@ -8,7 +8,7 @@ from benchrunner import CommandEstimate, read_text
 from benchrunner.engine import step_log
 from benchrunner_bert.pretraining import architectures, results
 from benchrunner_bert.pretraining.checks import check
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 
@@ -47,7 +47,7 @@ def _step_flops(request: Request, length: int) -> float:
     if request.vocabulary is not None and request.vocabulary.exists():  # another command of a study may write the file
         vocabulary = len(read_text(request.vocabulary).splitlines())
     config = architecture.configuration(size, vocabulary, settings)
-    objective = named(settings.objective)
+    objective = OBJECTIVES[settings.objective]
     predicted = length - _SPECIAL_TOKENS
     if objective.is_masked:
         predicted = round(settings.chosen * predicted)

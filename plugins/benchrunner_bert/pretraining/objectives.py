@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchrunner import UnknownName
-from benchrunner_bert.configuration import Configuration, Direction
+from benchrunner_bert.configuration import Direction
 
 
 @dataclass(frozen=True)
@@ -29,10 +27,6 @@ class Objective:
         """Whether the model predicts masked tokens; otherwise it predicts every token from those before it."""
         return self.direction == "both"
 
-    def configured(self, config: Configuration) -> Configuration:
-        """Give the configuration with the direction of attention that this objective needs."""
-        return dataclasses.replace(config, direction=self.direction)
-
 
 _ROWS = (
     Objective("mlm+nsp", "masked tokens and next sentences", "BertForPreTraining", next_sentence=True),
@@ -42,10 +36,3 @@ _ROWS = (
 
 OBJECTIVES: Mapping[str, Objective] = {objective.name: objective for objective in _ROWS}
 """Names -> objectives of a BERT."""
-
-
-def named(name: str) -> Objective:
-    """Find the objective of a name."""
-    if name not in OBJECTIVES:
-        raise UnknownName("objective", name, OBJECTIVES)
-    return OBJECTIVES[name]

@@ -22,9 +22,9 @@ from benchrunner_bert.pretraining.corpus.vocabulary_learning import learn_vocabu
 from benchrunner_bert.pretraining.deepspeed import processes
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.results import export_models, is_finished, register_model
-from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.checkpoints import Checkpoints
 from benchrunner_bert.pretraining.training.feed import InstancesByLength
 from benchrunner_bert.pretraining.training.loop import TrainingLoop
@@ -96,11 +96,11 @@ def train(request: Request, store: TokenStore) -> bool:
     with processes.alone(folder), flushed_denormals() as denormals:
         architecture, size = architectures.of_size(request.size)
         model = architecture.fresh(size, store.vocabulary.tokenizer(), settings)
-        instances = _instances(store, settings, settings.seed)
+        instances = _instances(request, store, settings.seed)
         held_out = None
         if request.held_out_texts:
             held_out_store = store_writer.write(folder / "held-out", request.held_out_texts, store.vocabulary)
-            held_out = _instances(held_out_store, settings, HELD_OUT_SEED)
+            held_out = _instances(request, held_out_store, HELD_OUT_SEED)
         engine = Engine(model, settings, request.deepspeed_options)
         if not engine.agrees(int(seals.file_checksum(store.folder / MANIFEST)[:15], 16)):  # 60 bits
             raise DataError(f"{store.folder} is not the same on all machines: give each the same files as --corpus.")
@@ -112,7 +112,7 @@ def train(request: Request, store: TokenStore) -> bool:
         }
         if engine.stage != settings.zero:
             computed["ZeRO"] += f" (--zero {settings.zero} was asked for)"
-        facts = {**decisive_facts(request, store.manifest.sources), "tokenizer": store.manifest.plan.tokenizer}
+        facts = {**decisive_facts(request, store.manifest.plan.sources), "tokenizer": store.manifest.plan.tokenizer}
         loop = TrainingLoop(
             request,
             engine,
@@ -133,10 +133,11 @@ def train(request: Request, store: TokenStore) -> bool:
     return finished
 
 
-def _instances(store: TokenStore, settings: Settings, seed: int) -> InstancesByLength:
+def _instances(request: Request, store: TokenStore, seed: int) -> InstancesByLength:
+    settings = request.settings
     vocabulary = store.vocabulary
     frame = vocabulary.tokenizer().frame
+    masking = Masking(vocabulary, settings, request.listed_words)
     return {
-        length: Instances(store, frame, vocabulary, replace(settings, length=length), seed)
-        for length in settings.lengths
+        length: Instances(store, frame, masking, replace(settings, length=length), seed) for length in settings.lengths
     }

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import Workspace, print_note, read_json_object
+from benchrunner import DataError, Workspace, print_note, read_json_object, read_text
 from benchrunner.results import Declared, parameter
 from benchrunner_bert.pretraining.inputs import INPUTS
 from benchrunner_bert.pretraining.settings import Settings
@@ -52,6 +52,12 @@ class Request(Declared):
         "read only text passages of extracted Wikipedia, no headings and lists; by default of the hub's Wikipedia",
         bool,
     )
+    word_list: Path | None = parameter(
+        None,
+        "words, one a line: the characters of each are one word for --whole-words, as Chinese needs it",
+        Path,
+        option="words",
+    )
     lowercase: bool | None = parameter(
         None,
         "read capital letters as small ones; by default unless a given vocabulary has some",
@@ -85,6 +91,17 @@ class Request(Declared):
     def held_out_texts(self) -> Corpus | None:
         """The texts to evaluate on, if there are some."""
         return self._texts(self.held_out) if self.held_out else None
+
+    @cached_property
+    def listed_words(self) -> tuple[str, ...]:
+        """The listed words of two characters or more; what follows a blank in a line, such as a count, is not read."""
+        if self.word_list is None:
+            return ()
+        lines = map(str.split, read_text(self.word_list).splitlines())
+        words = tuple(line[0] for line in lines if line and len(line[0]) > 1)
+        if not words:
+            raise DataError(f"{self.word_list}: no line begins with a word of two characters or more; list such words.")
+        return words
 
     def _texts(self, references: Sequence[str]) -> Corpus:
         from benchrunner_bert.pretraining.corpus.corpus import Corpus

@@ -70,7 +70,7 @@ def export_models(
         return
     export(model, request.model_folder, card)
     register_model(request)
-    facts = decisive_facts(request, store.manifest.sources)
+    facts = decisive_facts(request, store.manifest.plan.sources)
     seals.write_sealed(request.out / FINISHED, {**facts, "models": _checksums(request)})
     losses = [line["mlm_loss"] for line in log if "mlm_loss" in line]
     if losses:

@@ -13,7 +13,7 @@ from typing import Any
 from benchrunner import Recipe, RequestError
 from benchrunner.results import Declared, parameter
 from benchrunner_bert.pretraining.inputs import INPUTS
-from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 
 COMPUTING = ("zero", "offload", "micro_tokens", "recompute")
 """Settings of how a run is computed. They may change when a run continues; all others decide the result."""
@@ -124,7 +124,7 @@ class Settings(Declared):
             )
         if self.offload and self.zero == 0:
             raise RequestError("The optimizer can be offloaded at ZeRO's stages 1 to 3, not at 0.")
-        objective = named(self.objective)
+        objective = OBJECTIVES[self.objective]
         if self.whole_words and not objective.is_masked:
             raise RequestError(
                 f"--whole-words is of objectives that mask tokens; {objective.name} predicts every token. Leave it out."

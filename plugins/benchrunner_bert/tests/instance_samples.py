@@ -14,6 +14,7 @@ from benchrunner.engine import Frame
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.instance import Instance
 from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.settings import Settings
 
 FRAME = Frame(before=(CLS,), between=(SEP,), after=(SEP,), unknown=UNK)
@@ -22,7 +23,8 @@ LEAST = 1e-4
 
 
 def instances(store: TokenStore, *, seed: int = 3, **changes: Any) -> Instances:
-    return Instances(store, FRAME, store.vocabulary, Settings(**changes), seed)
+    settings = Settings(**changes)
+    return Instances(store, FRAME, Masking(store.vocabulary, settings), settings, seed)
 
 
 def made(maker: Instances, count: int) -> list[Instance]:

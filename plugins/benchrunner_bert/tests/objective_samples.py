@@ -15,7 +15,7 @@ from benchrunner.features.randomness import generator
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.corpus.manifest import Manifest, Plan
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.pretraining.training.sums import Sums
 
@@ -28,7 +28,7 @@ SHAPES = [{}, {"hidden": 30, "heads": 5, "layers": 3, "inner": 41, "positions": 
 
 def model(objective: str, **changes: Any) -> PretrainingModel:
     """Return a model with random weights, biases and norms included, so that swapped weights change the results."""
-    whole = PretrainingModel(fresh(direction=named(objective).direction, **changes), named(objective))
+    whole = PretrainingModel(fresh(direction=OBJECTIVES[objective].direction, **changes), OBJECTIVES[objective])
     source = generator(6, "test")
     with torch.no_grad():
         for name, weight in whole.named_parameters():

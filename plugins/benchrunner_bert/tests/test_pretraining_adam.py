@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch.nn import functional
 
+from benchrunner.training.optimizer import AdamW
 from benchrunner_bert.pretraining.deepspeed.adam import MOMENTS, PaperAdam
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training import cross_entropy
 
 RATES = [0.0, 1e-3, 2e-3, 1e-3, 5e-4]
-NAMES = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}
 
 
 def weights() -> list[torch.nn.Parameter]:
@@ -27,7 +27,7 @@ def gradients(step: int) -> list[torch.Tensor]:
 
 def stepped(*, bias_correction: bool) -> tuple[list[torch.nn.Parameter], PaperAdam]:
     learnt = weights()
-    adam = PaperAdam([{"params": learnt, "weight_decay": 0.01}], bias_correction=bias_correction, **NAMES)
+    adam = PaperAdam([{"params": learnt, "weight_decay": 0.01}], AdamW(0.9, 0.999, 1e-6, bias_correction))
     for step, rate in enumerate(RATES):
         for weight, gradient in zip(learnt, gradients(step), strict=True):
             weight.grad = gradient
@@ -67,7 +67,7 @@ def test_with_bias_correction_steps_are_those_of_torch() -> None:
 def test_gradients_are_clipped_inside_the_kernel(limit: float) -> None:
     learnt, expected = weights(), weights()
     for group in (learnt, expected):
-        adam = PaperAdam([{"params": group, "weight_decay": 0.01, "lr": 1e-2}], bias_correction=False, **NAMES)
+        adam = PaperAdam([{"params": group, "weight_decay": 0.01, "lr": 1e-2}], AdamW(0.9, 0.999, 1e-6, False))
         for weight, gradient in zip(group, gradients(0), strict=True):
             weight.grad = gradient
         norm = torch.nn.utils.clip_grad_norm_(group, limit if group is expected else torch.inf)

@@ -171,7 +171,6 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     for asked, reason in (
         ([str(tmp_path / "nowhere")], "nowhere: there is no such file or folder"),
         ([str(tmp_path)], "no files in this folder"),
-        ([], "A corpus is needed"),
         (["hub:"], "expected hub:NAME"),
     ):
         with pytest.raises(RequestError, match=reason):

@@ -17,7 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchrunner import Undefined
 from benchrunner.engine import Dropout
 from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.held_out import held_out_figures, summed
 from benchrunner_bert.pretraining.training.log_window import LogWindow
@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def window(*, world: int, batch_size: int) -> Any:
     engine: Any = SimpleNamespace(device=torch.device("cpu"), world=world)
-    model: Any = SimpleNamespace(config=CONFIG, objective=named("mlm+nsp"))
+    model: Any = SimpleNamespace(config=CONFIG, objective=OBJECTIVES["mlm+nsp"])
     return LogWindow(Settings(steps=100, batch_size=batch_size), model, engine, ())
 
 

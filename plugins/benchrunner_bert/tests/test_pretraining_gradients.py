@@ -18,12 +18,11 @@ from objective_samples import (
 from torch.nn import functional
 from transformers import BertForMaskedLM, BertForPreTraining, BertLMHeadModel
 
-from benchrunner import RequestError
 from benchrunner.engine import Dropout
-from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.pretraining.architectures import of_size
 from benchrunner_bert.pretraining.export.card import Card
 from benchrunner_bert.pretraining.export.model_folder import export
-from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.model import PretrainingModel
@@ -98,9 +97,9 @@ def test_layers_computed_twice_give_the_same_gradients(objective: str) -> None:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_fresh_weights_follow_the_seed_and_the_published_draw(objective: str) -> None:
-    config = Configuration(vocabulary=8000, hidden=48, layers=1, heads=4, inner=96, positions=64)
+    architecture, size = of_size("1/48/4")
     first, again, reseeded = (
-        PretrainingModel.fresh(config, fresh().tokenizer, named(objective), seed=seed).state_dict()
+        architecture.fresh(size, fresh().tokenizer, Settings(objective=objective, seed=seed)).state_dict()
         for seed in (1, 1, 2)
     )
     for name, weight in first.items():
@@ -110,12 +109,6 @@ def test_fresh_weights_follow_the_seed_and_the_published_draw(objective: str) ->
         else:
             assert weight.abs().max() <= 0.04 and 0.014 < weight.std().item() < 0.021, name
             assert not torch.equal(weight, reseeded[name]), name
-
-
-@pytest.mark.parametrize(("objective", "direction"), [("ltr", "both"), ("mlm", "left-to-right")])
-def test_an_objective_with_the_wrong_attention_is_refused(objective: str, direction: str) -> None:
-    with pytest.raises(RequestError, match=f"The objective {objective} needs attention that looks"):
-        PretrainingModel(fresh(direction=direction), named(objective))
 
 
 def test_the_head_computes_round_numbers_of_tokens_in_bf16() -> None:

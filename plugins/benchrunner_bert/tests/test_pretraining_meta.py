@@ -5,18 +5,21 @@ On `meta`, mixing devices, reading a value and results whose sizes depend on val
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from benchrunner.engine import Dropout
+from benchrunner.training.optimizer import AdamW
 from benchrunner_bert.backbones import VOCABULARY
 from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.deepspeed.adam import PaperAdam
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, pack
 from benchrunner_bert.pretraining.instances.instance import Instance
-from benchrunner_bert.pretraining.objectives import OBJECTIVES, named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import BertTokenizer
 from meta_device import Casts, Operators
@@ -29,11 +32,12 @@ BUDGET = 900
 def on_meta(objective: str, config: Configuration, precision: str) -> tuple[PretrainingModel, PaperAdam]:
     tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True)
     with META:
-        model = PretrainingModel(Bert(named(objective).configured(config), tokenizer), named(objective)).train()
+        directed = replace(config, direction=OBJECTIVES[objective].direction)
+        model = PretrainingModel(Bert(directed, tokenizer), OBJECTIVES[objective]).train()
     model.precision = precision
     learnt = [weight for weight in model.parameters() if weight.requires_grad]
     groups = [{"params": learnt, "weight_decay": 0.01}]
-    return model, PaperAdam(groups, beta1=0.9, beta2=0.999, epsilon=1e-6, bias_correction=False)
+    return model, PaperAdam(groups, AdamW(0.9, 0.999, 1e-6, False))
 
 
 def batch(lengths: list[int], *, next_sentence: bool) -> PretrainingBatch:
@@ -68,7 +72,7 @@ def test_a_step_of_every_objective_runs_on_meta(
 ) -> None:
     config = Configuration.of_size("2/48", 30522)
     model, adam = on_meta(objective, config, precision)
-    step(model, adam, batch([9, 24, 17, 24], next_sentence=named(objective).next_sentence), monkeypatch)
+    step(model, adam, batch([9, 24, 17, 24], next_sentence=OBJECTIVES[objective].next_sentence), monkeypatch)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])

@@ -92,7 +92,7 @@ def test_an_instance_is_determined_by_its_seed_and_index(large: TokenStore) -> N
     for index in (7, 3, 7, 10**9):
         assert repr(maker.make(index)) == repr(again.make(index))
     # In the next epoch a place is met again, with other masks.
-    others = [maker.make(8), reseeded.make(7), *(maker.make(maker.epoch + offset) for offset in range(50))]
+    others = [maker.make(8), reseeded.make(7), *(maker.make(len(maker._places) + offset) for offset in range(50))]
     assert repr(maker.make(7)) not in map(repr, others)
 
 
@@ -108,7 +108,7 @@ def test_an_epoch_is_a_permutation(size: int, key: int) -> None:
 def coverage(maker: Instances, tokens: int, epochs: int) -> np.ndarray:
     """How often an epoch meets each token."""
     seen = np.zeros(tokens)
-    for index in range(maker.epoch * epochs):
+    for index in range(len(maker._places) * epochs):
         for text in spans(original(maker.make(index))):
             seen[text[0] : text[-1] + 1] += 1
     return seen / epochs

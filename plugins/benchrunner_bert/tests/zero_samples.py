@@ -17,9 +17,10 @@ from safetensors.torch import save_file
 from benchrunner.engine import write_atomically
 from benchrunner.features.randomness import generator
 from benchrunner_bert.configuration import Configuration
+from benchrunner_bert.model import Bert
 from benchrunner_bert.pretraining.deepspeed.engine import Engine
 from benchrunner_bert.pretraining.deepspeed.processes import join_processes
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.model import PretrainingModel
 from benchrunner_bert.tokenizer import SPECIAL, BertTokenizer
@@ -50,7 +51,8 @@ def _overrides(kind: str) -> dict[str, Any]:
 def _fresh(folder: Path, stage: int, kind: str, *, seed: int = 1) -> tuple[PretrainingModel, Engine]:
     tokenizer = BertTokenizer.from_vocabulary(folder / "vocab.txt", lowercase=True)
     config = Configuration(vocabulary=len(WORDS), **SIZES)  # type: ignore[arg-type]
-    model = PretrainingModel.fresh(config, tokenizer, named("mlm"), seed=seed)
+    model = PretrainingModel(Bert(config, tokenizer), OBJECTIVES["mlm"])
+    model.draw(generator(seed, "pre-training"))
     with torch.no_grad():
         model.bert.pooler.bias.normal_(generator=generator(1, "test"))
     asked = {"zero_optimization": {"stage": stage, **SMALL}} if stage else {}  # which one process alone would not use

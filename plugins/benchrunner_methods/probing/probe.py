@@ -37,8 +37,8 @@ class Probe(Method):
     parameters = (
         Parameter(
             "pairs",
-            "how a pair of texts is read: together as one sequence, or apart, each text alone: |u - v| and u * v of "
-            "their vectors u and v of length 1",
+            "how two texts of a row are read: together as one sequence, or apart, each alone; then the linear model "
+            "sees |u - v| and u * v, where u and v are the texts' vectors, scaled to length 1",
             "together",
             choices=("together", "apart"),
         ),

@@ -61,8 +61,6 @@ class Corpus:
         sources = tuple(
             source for reference in references for source in _sources(reference, blank_lines, passages_only)
         )
-        if not sources:
-            raise RequestError("A corpus is needed: text files, .jsonl, .parquet, folders of them, or hub:NAME.")
         return cls(sources, blank_lines)
 
 

@@ -97,10 +97,6 @@ class Manifest:
     format: Literal[3] = 3
     """Version of the store's files; a store of another version is refused."""
 
-    @property
-    def sources(self) -> tuple[SourceFacts, ...]:
-        return self.plan.sources
-
 
 def begun_manifest(folder: Path, plan: Plan) -> Manifest:
     """Read the manifest of a folder, or make that of a new store.

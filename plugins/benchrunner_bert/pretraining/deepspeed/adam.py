@@ -19,18 +19,10 @@ class PaperAdam(torch.optim.Optimizer):
     All weights of a group change in one fused kernel, which reads and writes each number once.
     """
 
-    def __init__(
-        self,
-        groups: Iterable[dict[str, Any]],
-        *,
-        beta1: float,
-        beta2: float,
-        epsilon: float,
-        bias_correction: bool,
-    ) -> None:
+    def __init__(self, groups: Iterable[dict[str, Any]], adam: optimizer.AdamW) -> None:
         # DeepSpeed takes a step before the first one, to make the moments, with gradients of zero.
         super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0, "step": 1})
-        self._adam = optimizer.AdamW(beta1, beta2, epsilon, bias_correction)
+        self._adam = adam
         self.excess: torch.Tensor | None = None
         """Divisor of the gradients that clips them, at least 1; the kernel divides while it reads the gradients."""
 

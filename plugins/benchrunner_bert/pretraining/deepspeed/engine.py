@@ -45,10 +45,7 @@ class Engine:
             optimizer.decay_groups(
                 [weight for weight in model.parameters() if weight.requires_grad], settings.weight_decay
             ),
-            beta1=settings.beta1,
-            beta2=settings.beta2,
-            epsilon=settings.epsilon,
-            bias_correction=settings.bias_correction,
+            optimizer.AdamW(settings.beta1, settings.beta2, settings.epsilon, settings.bias_correction),
         )
         stage = stage_used(settings, options, world=self.world)
         config = configuration(settings, options, stage=stage)
@@ -74,11 +71,6 @@ class Engine:
 
     def __call__(self, batch: Any) -> Any:
         return self._engine(batch)
-
-    @property
-    def module(self) -> nn.Module:
-        """The model."""
-        return self._engine.module  # type: ignore[no-any-return]
 
     def summed(self, *values: float) -> list[float]:
         """Give the sum of each value over all processes. The processors exchange the values, and wait for no device."""

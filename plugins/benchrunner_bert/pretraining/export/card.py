@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchrunner_bert.pretraining.corpus.manifest import Manifest
 from benchrunner_bert.pretraining.inputs import INPUTS
-from benchrunner_bert.pretraining.objectives import named
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.request import Request
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training.model import PretrainingModel
@@ -73,7 +73,7 @@ def _training(card: Card, model: PretrainingModel) -> dict[str, str]:
         "input": f"{settings.input}: {INPUTS[settings.input].about}",
         "size": model.size,
         "parameters": f"{trained:,}, heads included",
-        "vocabulary": f"{model.tokenizer.size:,} pieces",
+        "vocabulary": f"{model.bert.tokenizer.size:,} pieces",
         "steps": _steps(settings, card.step),
         "batch": f"{settings.batch_size:,} sequences",
         "predicted": _predicted(settings),
@@ -97,7 +97,7 @@ def _steps(settings: Settings, step: int) -> str:
 
 def _predicted(settings: Settings) -> str:
     """Say which share of the tokens was predicted, and what replaced these tokens."""
-    if not named(settings.objective).is_masked:
+    if not OBJECTIVES[settings.objective].is_masked:
         return "100% of the tokens"
     to_mask, to_random, to_same = settings.mask_shares
     replaced = f"{to_mask:.0%} [MASK], {to_random:.0%} random, {to_same:.0%} same"
@@ -106,7 +106,7 @@ def _predicted(settings: Settings) -> str:
 
 def _corpus(card: Card) -> list[str]:
     corpus = card.corpus
-    sources = corpus.sources
+    sources = corpus.plan.sources
     totals = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
     lines = ["", "## Corpus", "", f"{len(sources):,} sources: {totals}."]
     if bad_bytes := sum(source.bad_bytes for source in sources):

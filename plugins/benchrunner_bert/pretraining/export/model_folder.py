@@ -29,7 +29,7 @@ def export(model: PretrainingModel, folder: Path, card: Card) -> None:
     tensors = {name: tensor.to("cpu", torch.float32).contiguous() for name, tensor in tensors.items()}
 
     def files(part: Path) -> None:
-        write_checkpoint(part, tensors, model.published_configuration(), model.tokenizer)
+        write_checkpoint(part, tensors, model.published_configuration(), model.bert.tokenizer)
         (part / "README.md").write_text(readme(card, model), encoding="utf-8")
         write_json(part / "corpus.json", card.corpus)
 

@@ -29,11 +29,9 @@ class Instance:
 
 def assembled(frame: Frame, first: np.ndarray, second: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Give tokens and segments of [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; `Frame.join` does it for many sequences."""
-    parts = [frame.before, first, frame.after]
-    if second is not None:
-        parts = [frame.before, first, frame.between, second, frame.after]
-    tokens = np.concatenate([np.asarray(part, np.int32) for part in parts])
+    of_first = [frame.before, first, frame.after if second is None else frame.between]
+    of_second = [] if second is None else [second, frame.after]
+    tokens = np.concatenate([np.asarray(part, np.int32) for part in of_first + of_second])
     segments = np.full(len(tokens), frame.segments[0], dtype=np.int8)
-    if second is not None:
-        segments[len(tokens) - len(second) - len(frame.after) :] = frame.segments[1]
+    segments[sum(map(len, of_first)) :] = frame.segments[1]
     return tokens, segments

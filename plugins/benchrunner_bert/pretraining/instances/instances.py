@@ -16,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from benchrunner.engine import Frame, randomness
-from benchrunner_bert.pretraining import objectives
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
-from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.inputs import INPUTS
 from benchrunner_bert.pretraining.instances.instance import Instance, assembled
 from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.instances.places import Places
+from benchrunner_bert.pretraining.objectives import OBJECTIVES
 from benchrunner_bert.pretraining.settings import Settings
 
 
@@ -53,23 +52,18 @@ class _Span(NamedTuple):
 class Instances:
     """The instances of a token store at one length. Their number is not limited: later epochs draw them differently."""
 
-    def __init__(self, store: TokenStore, frame: Frame, vocabulary: Vocabulary, settings: Settings, seed: int) -> None:
+    def __init__(self, store: TokenStore, frame: Frame, masking: Masking, settings: Settings, seed: int) -> None:
         self._store = store
         self._settings = settings
         self._seed = seed
-        self._objective = objectives.named(settings.objective)
+        self._objective = OBJECTIVES[settings.objective]
         self._input = INPUTS[settings.input]
         self._frame = frame if self._input.special_tokens else Frame((), (), (), unknown=frame.unknown)
         self._room = settings.length - self._frame.size(pair=self._input.pairs)
         """Most tokens of a sequence, special tokens not included"""
-        self._masking = Masking(vocabulary, settings)
+        self._masking = masking
         self._places = Places(store, self._room, pairs=self._input.pairs)
         self._key = randomness.derived(seed, "instances")
-
-    @property
-    def epoch(self) -> int:
-        """Number of instances in one pass: then an instance has begun at each place of the corpus once."""
-        return len(self._places)
 
     def make(self, index: int) -> Instance:
         """Draw the instance of an index."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
+from benchrunner import DataError
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.settings import Settings
 
@@ -15,7 +16,8 @@ from benchrunner_bert.pretraining.settings import Settings
 class Masking:
     """Masking for the masked language model (Devlin et al. 2019, 3.1 and Table 8), for one vocabulary."""
 
-    def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
+    def __init__(self, vocabulary: Vocabulary, settings: Settings, listed: Sequence[str] = ()) -> None:
+        """Prepare the tables of a vocabulary; `listed` are words whose characters whole-word masks keep together."""
         self._mask = vocabulary.mask
         self._chosen = settings.chosen
         self._rates = settings.mask_shares
@@ -25,15 +27,17 @@ class Masking:
         self._can_be_chosen = np.zeros(vocabulary.size, dtype=np.bool_)
         self._can_be_chosen[ordinary] = True
         self._can_be_chosen[vocabulary.unknown] = settings.predict_unknown
-        self._continues = vocabulary.continues() if settings.whole_words else None
+        self._words = _Words(vocabulary, listed) if settings.whole_words else None
 
     def apply(self, tokens: np.ndarray, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Mask `tokens` in place; give the chosen positions in ascending order, and the original tokens there."""
         candidates = np.flatnonzero(self._can_be_chosen[tokens])
-        choose = (
-            self._choose if self._continues is None else partial(self._choose_words, self._words(tokens, candidates))
-        )
-        positions = candidates[choose(len(candidates), draw)]
+        count = len(candidates)
+        if self._words is None:
+            chosen = self._choose(count, draw)
+        else:
+            chosen = self._choose_words(self._words.starts(tokens, candidates), count, draw)
+        positions = candidates[chosen]
         labels = tokens[positions]
         kind = draw.random(len(positions))
         masked = kind < self._rates[0]
@@ -58,14 +62,6 @@ class Masking:
         order = draw.random(count).argpartition(chosen - 1)
         return np.sort(order[:chosen])
 
-    def _words(self, tokens: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-        """Give the first candidate of each word. A word is a piece with the pieces that continue it, side by side."""
-        assert self._continues is not None
-        continues = self._continues[tokens[candidates]]
-        continues[1:] &= np.diff(candidates) == 1
-        continues[:1] = False
-        return np.flatnonzero(~continues)
-
     def _choose_words(self, words: np.ndarray, count: int, draw: np.random.Generator) -> np.ndarray:
         """Choose words in random order until they have a share of `count` tokens; words that exceed it are left out.
 
@@ -84,3 +80,39 @@ class Masking:
         if not chosen.any():
             chosen[order[:1]] = True
         return np.flatnonzero(np.repeat(chosen, lengths))
+
+
+@final
+class _Words:
+    """The words of sequences: a piece with the pieces that continue it, or the pieces of a listed word."""
+
+    def __init__(self, vocabulary: Vocabulary, listed: Sequence[str]) -> None:
+        self._continues = vocabulary.continues()
+        self._listed = set[tuple[int, ...]]()
+        pieces = vocabulary.tokenizer().words.tokens(listed)
+        for tokens in np.split(pieces.tokens, pieces.starts[1:-1]):
+            word = tuple(tokens.tolist())
+            # A word with [UNK] is left out: this piece stands for any character.
+            if len(word) > 1 and set(vocabulary.special).isdisjoint(word):
+                self._listed.add(word)
+        if listed and not self._listed:
+            raise DataError("The vocabulary spells no word of --words with two known pieces: choose another list.")
+        self._lengths = sorted(set(map(len, self._listed)), reverse=True)
+
+    def starts(self, tokens: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Give the first candidate of each word; the candidates of a word stand side by side.
+
+        Listed words are matched forward from the first token, where several begin the longest.
+        """
+        continues = self._continues[tokens]
+        ids = tokens.tolist()
+        start = 0
+        while self._lengths and start < len(ids):
+            fitting = (length for length in self._lengths if tuple(ids[start : start + length]) in self._listed)
+            length = next(fitting, 1)
+            continues[start + 1 : start + length] = True
+            start += length
+        continues = continues[candidates]
+        continues[1:] &= np.diff(candidates) == 1
+        continues[:1] = False
+        return np.flatnonzero(~continues)

@@ -38,8 +38,6 @@ def summed(model: Callable[[PretrainingBatch], Sums], batches: Iterable[Pretrain
     """Add up the sums of batches in double precision, without gradients."""
     total = Sums(*(torch.zeros((), dtype=torch.float64) for _ in Sums._fields))
     for batch in batches:
-        device = batch.flat.tokens.device
         with torch.no_grad():
-            sums = model(batch)
-        total = Sums(*(value.to(device) + more for value, more in zip(total, sums, strict=True)))
+            total = total.plus(model(batch))  # a number on the CPU can be added to one on a device
     return total

@@ -143,9 +143,9 @@ class TrainingLoop:
         """Evaluate on the same held-out instances every time; the processes share the work."""
         length = self.settings.length_at(step - 1)
         parts = self.feed.held_out(instances, length, self.request.held_out_instances)
-        self.engine.module.eval()
+        self.model.eval()
         sums = summed(self.engine, map(self._batch, parts))
-        self.engine.module.train()
+        self.model.train()
         figures = held_out_figures(self._over_all_processes(sums))
         self._write(step, {f"held_out_{name}": value for name, value in figures.items()})
 

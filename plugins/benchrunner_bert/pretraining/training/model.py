@@ -10,16 +10,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchrunner import RequestError
-from benchrunner.engine import arrays, flat_batch, randomness
-from benchrunner_bert.configuration import LOOKS, Configuration
+from benchrunner.engine import arrays, flat_batch
+from benchrunner_bert.configuration import Configuration
 from benchrunner_bert.model import Bert, draw_modules
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch
 from benchrunner_bert.pretraining.objectives import Objective
 from benchrunner_bert.pretraining.training import cross_entropy
 from benchrunner_bert.pretraining.training.sums import Sums
 from benchrunner_bert.token_head import PUBLISHED, TokenHead
-from benchrunner_bert.tokenizer import BertTokenizer
 from benchrunner_bert.weight_names import published_weights
 
 _PUBLISHED_HEADS = {
@@ -51,26 +49,12 @@ class PretrainingModel(nn.Module):
 
     def __init__(self, bert: Bert, objective: Objective) -> None:
         super().__init__()
-        if bert.config.direction != objective.direction:
-            raise RequestError(
-                f"The objective {objective.name} needs attention that looks {LOOKS[objective.direction]}; "
-                f"this BERT's looks {LOOKS[bert.config.direction]}."
-            )
         self.bert = bert
         self.objective = objective
         self.tokens = TokenHead(bert)
         self.next_sentence = nn.Linear(bert.config.hidden, 2) if objective.next_sentence else None
         if self.next_sentence is None:  # no loss depends on the pooler, and weight decay alone must not change it
             bert.pooler.requires_grad_(False)
-
-    @classmethod
-    def fresh(
-        cls, config: Configuration, tokenizer: BertTokenizer, objective: Objective, *, seed: int
-    ) -> PretrainingModel:
-        """Draw a model from the seed, with the direction of attention that the objective needs."""
-        model = cls(Bert(objective.configured(config), tokenizer), objective)
-        model.draw(randomness.generator(seed, "pre-training"))
-        return model
 
     def draw(self, source: torch.Generator) -> None:
         """Initialise all weights: matrices from a truncated normal distribution, biases with 0, norms with 1."""
@@ -83,11 +67,6 @@ class PretrainingModel(nn.Module):
     def config(self) -> Configuration:
         """The configuration of the BERT."""
         return self.bert.config
-
-    @property
-    def tokenizer(self) -> BertTokenizer:
-        """The tokenizer of the BERT."""
-        return self.bert.tokenizer
 
     @property
     def size(self) -> str:
