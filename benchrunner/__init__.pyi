@@ -43,6 +43,7 @@ from benchrunner.io.files import (
     full_disk as full_disk,
     read_text as read_text,
     remove_leftovers as remove_leftovers,
+    text_lines as text_lines,
 )
 from benchrunner.io.json_files import read_json_object as read_json_object
 from benchrunner.io.messages import Faults as Faults, either as either, quoted as quoted, some_names as some_names

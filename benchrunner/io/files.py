@@ -24,8 +24,9 @@ from benchrunner.io.output_places import check_place, followed
 from benchrunner.process.platform_facts import current_umask, flush_to_disk
 
 TEXT_LIMIT = 2**31
-"""Size in bytes of the largest text file that is read. Its rows take several times as much in memory."""
+"""Size in bytes of the largest text file that is read whole. Its rows take several times as much in memory."""
 _READ_BYTES = 2**20
+_ADVICE = "convert the file and try again."
 _TEMPORARY = re.compile(
     r"\.(?P<target>.+)\.(?P<process>[1-9][0-9]{0,9})-(?P<machine>[0-9a-f]{8})\.[^.]+(?P<old>\.old)?\.part"
 )
@@ -136,12 +137,22 @@ def json_content(value: Any) -> bytes:
     return json.dumps(as_json(value), indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
+@contextlib.contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """Turn an error of the system into a `DataError` that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
+
+
 def read_bytes(path: Path | str, limit: int = sys.maxsize) -> bytes:
-    """Read a file whole; raise a `DataError` if it has more than `limit` bytes. Raises `OSError` as `open` does."""
-    refuse_pipe(path)
-    with open(path, "rb") as file:  # noqa: PTH123 - thousands of small files are read, and objects of paths take longer
-        if os.fstat(file.fileno()).st_size <= limit:
-            return file.read()
+    """Read a file whole; raise a `DataError` if it cannot be read, or has more than `limit` bytes."""
+    with reading(path):
+        refuse_pipe(path)
+        with open(path, "rb") as file:  # noqa: PTH123 - thousands of small files are read; objects of paths take longer
+            if os.fstat(file.fileno()).st_size <= limit:
+                return file.read()
     raise DataError(f"{path}: larger than {limit:,} bytes, which is the most that is read of such a file.")
 
 
@@ -151,44 +162,55 @@ def refuse_pipe(path: Path | str) -> None:
         raise DataError(f"{path}: not a regular file, but a pipe.")
 
 
-def read_text(path: Path, advice: str = "convert the file and try again.", *, encoding: str = "utf-8") -> str:
+def read_text(path: Path, advice: str = _ADVICE, *, encoding: str = "utf-8") -> str:
     """Read a text file without its byte order mark; raise a `DataError` with the line that is not UTF-8.
 
     Files are UTF-8 unless their format has another `encoding`, for example "latin-1". A file with zero bytes is
     refused, and so is one of more than `TEXT_LIMIT` bytes, without reading all of it.
     """
-    try:
-        return decode_text(_text_bytes(path), path, advice, encoding=encoding)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
-
-
-def _text_bytes(path: Path) -> bytes | bytearray:
-    """Read a text file up to the first part with a zero byte: binary and sparse files and devices are no texts."""
     content = bytearray()
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
+        # Binary and sparse files and devices are no texts, and are not read to their end.
         while b"\0" not in content[-_READ_BYTES:] and (part := file.read(_READ_BYTES)):
             content += part
             if len(content) > TEXT_LIMIT:
                 raise DataError(
                     f"{path}: more than {TEXT_LIMIT:,} bytes, which is the most that is read of a text file."
                 )
-    return content
+    return decode_text(content, path, advice, encoding=encoding)
 
 
-def decode_text(content: bytes | bytearray, path: Path | str, advice: str, *, encoding: str = "utf-8") -> str:
-    """Decode a text without its byte order mark; raise a `DataError` that names the path and the line."""
+def text_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 text file of any size.
+
+    A part of the file is in memory at a time. Raises the errors of `read_text` when it comes to their place.
+    """
+    number = 1
+    with reading(path), path.open("rb") as file:
+        while part := file.read(_READ_BYTES) + file.readline(TEXT_LIMIT):
+            lines = decode_text(part, path, _ADVICE, first_line=number).removesuffix("\n").split("\n")
+            yield from lines
+            number += len(lines)
+
+
+def decode_text(
+    content: bytes | bytearray, path: Path | str, advice: str, *, encoding: str = "utf-8", first_line: int = 1
+) -> str:
+    """Decode a text without its byte order mark; raise a `DataError` that names the path and the line.
+
+    `first_line` is the number of the first line, for a part of a file.
+    """
     is_utf8 = codecs.lookup(encoding).name == "utf-8"
     try:
-        text = content.decode("utf-8-sig" if is_utf8 else encoding)
+        text = content.decode("utf-8-sig" if is_utf8 and first_line == 1 else encoding)
     except UnicodeDecodeError as error:
         if content.startswith((b"\xff\xfe", b"\xfe\xff")):  # byte order marks of UTF-16
             advice = "UTF-16: save it as UTF-8."
-        line = error.object[: error.start].count(b"\n") + 1
+        line = error.object[: error.start].count(b"\n") + first_line
         name = "UTF-8" if is_utf8 else encoding
         raise DataError(f"{path}:{line}: not {name} text ({error.reason}); {advice}") from None
     if (zero := text.find("\0")) >= 0:
-        line = text.count("\n", 0, zero) + 1
+        line = text.count("\n", 0, zero) + first_line
         raise DataError(f"{path}:{line}: a zero byte, which no text has; {advice}")
     return text
 

@@ -20,8 +20,7 @@ SILENT_SECONDS = 2.0
 class HubAccess:
     """Knows whether the hub can be reached. A failure is remembered, so that later questions fail at once."""
 
-    def __init__(self, *, answer_seconds: float = ANSWER_SECONDS, silent_seconds: float = SILENT_SECONDS) -> None:
-        self._answer_seconds, self._silent_seconds = answer_seconds, silent_seconds
+    def __init__(self) -> None:
         self._is_tried = False
         self.known_failure: str | None = None
         """Why the hub cannot be reached, as far as it was asked; None if it answered or nobody has asked it."""
@@ -33,7 +32,7 @@ class HubAccess:
         """
         if not self._is_tried:
             with self.asking(wanted):
-                self.known_failure = _failure(self._answer_seconds)
+                self.known_failure = _failure()
             self._is_tried = True
         return self.known_failure
 
@@ -44,7 +43,7 @@ class HubAccess:
     @contextlib.contextmanager
     def asking(self, wanted: str) -> Iterator[None]:
         """Say on standard error what the hub is asked for if the block takes longer than two seconds."""
-        timer = threading.Timer(self._silent_seconds, print_note, (f"benchrunner: asking the hub for {wanted} ...",))
+        timer = threading.Timer(SILENT_SECONDS, print_note, (f"benchrunner: asking the hub for {wanted} ...",))
         timer.daemon = True
         timer.start()
         try:
@@ -72,7 +71,7 @@ def cache_only(is_offline: bool) -> Iterator[None]:
             module.HF_HUB_OFFLINE = value
 
 
-def _failure(seconds: float) -> str | None:
+def _failure() -> str | None:
     """Ask the hub's address for its headers; return why there was no answer in time, or None if there was any."""
     import urllib.request  # loads http and ssl, which most commands do not need
 
@@ -83,20 +82,20 @@ def _failure(seconds: float) -> str | None:
     address = constants.ENDPOINT
     reasons: list[str | None] = []
     # A resolver that does not answer cannot be given a time limit, so another thread waits for it.
-    thread = threading.Thread(target=lambda: reasons.append(_connection_failure(address, seconds)), daemon=True)
+    thread = threading.Thread(target=lambda: reasons.append(_connection_failure(address)), daemon=True)
     thread.start()
-    thread.join(seconds)
-    reason = reasons[0] if reasons else f"no answer in {seconds:g} seconds"
+    thread.join(ANSWER_SECONDS)
+    reason = reasons[0] if reasons else f"no answer in {ANSWER_SECONDS:g} seconds"
     return None if reason is None else f"{address} cannot be reached ({reason}). Use --offline to not ask the hub"
 
 
-def _connection_failure(address: str, seconds: float) -> str | None:
+def _connection_failure(address: str) -> str | None:
     """Return why a server does not answer, or None if it answers; also a refusal is an answer."""
     import urllib.error
     import urllib.request
 
     try:
-        urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=seconds).close()
+        urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=ANSWER_SECONDS).close()
     except (ConnectionError, TimeoutError) as error:
         return _reason(error)
     except urllib.error.URLError as error:

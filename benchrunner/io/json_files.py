@@ -20,34 +20,29 @@ DEPTH_LIMIT = 100
 """Largest number of lists and objects inside each other. Functions that call themselves end at about 1,000."""
 
 
-def read_json(path: Path, *, error: type[RequestError] = DataError, advice: str = "", limit: int = JSON_LIMIT) -> Any:
-    """Read a JSON file strictly, or raise `error` with the file, the line and the advice.
+def read_json(path: Path, *, error: type[RequestError] = DataError) -> Any:
+    """Read a JSON file strictly, or raise `error` with the file and the line.
 
-    Refused are files that are not regular or larger than `limit` bytes, values nested deeper than `DEPTH_LIMIT`, and
-    objects with the same key twice, of which other readers would silently keep only one value.
+    Refused are pipes, files larger than `JSON_LIMIT`, values nested deeper than `DEPTH_LIMIT`, and objects with the
+    same key twice, of which other readers would silently keep only one value.
     """
     try:
-        return parse_json(read_bytes(path, limit), path)
-    except OSError as fault:
-        reason = f"{path}: cannot be read: {fault.strerror}."
+        return parse_json(read_bytes(path, JSON_LIMIT), path)
     except DataError as fault:
-        reason = str(fault)
-    raise error(f"{reason} {advice}".rstrip())
+        raise error(str(fault)) from None
 
 
-def read_json_object(
-    path: Path, *, error: type[RequestError] = DataError, advice: str = "", limit: int = JSON_LIMIT
-) -> dict[str, Any]:
+def read_json_object(path: Path, *, error: type[RequestError] = DataError) -> dict[str, Any]:
     """Read a JSON file that holds an object, as `read_json` does."""
-    value = read_json(path, error=error, advice=advice, limit=limit)
+    value = read_json(path, error=error)
     if not isinstance(value, dict):
-        raise error(f"{path}: a JSON object was expected. {advice}".rstrip())
+        raise error(f"{path}: a JSON object was expected.")
     return value
 
 
-def parse_json(content: bytes, path: Path | str, *, line: int | None = None, finite: bool = False) -> Any:
-    """Parse the content of a JSON file, or one line of it, strictly, as `parse_json_text` does."""
-    return parse_json_text(decode_text(content, path, "is it a JSON file?"), path, line=line, finite=finite)
+def parse_json(content: bytes, path: Path | str, *, finite: bool = False) -> Any:
+    """Parse the content of a JSON file strictly, as `parse_json_text` does."""
+    return parse_json_text(decode_text(content, path, "is it a JSON file?"), path, finite=finite)
 
 
 def parse_json_text(text: str, path: Path | str, *, line: int | None = None, finite: bool = False) -> Any:
@@ -125,8 +120,6 @@ def read_toml(path: Path, error: type[BenchrunnerError]) -> dict[str, Any]:
             raise DataError(f"{path}: not valid TOML: a line has more than {_DOTS:,} dots.")
         data = tomllib.loads(text.replace("\r\n", "\n"))
         check_depth(data, path)
-    except OSError as reason:
-        raise error(f"{path}: cannot be read: {reason.strerror}.") from None
     except DataError as reason:
         raise error(str(reason)) from None
     except ValueError as reason:  # names line and column

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchrunner.errors import DamagedFile, DataError
-from benchrunner.io.files import json_content, read_bytes, refuse_pipe, write_atomically
+from benchrunner.io.files import json_content, read_bytes, reading, refuse_pipe, write_atomically
 from benchrunner.io.json_files import JSON_LIMIT, parse_json
 
 _KEY = b',\n  "checksum": "'
@@ -31,11 +31,12 @@ def file_checksum(path: Path) -> str:
     """Return the checksum of a file's content."""
     import xxhash
 
-    refuse_pipe(path)
     digest, block = xxhash.xxh3_128(), bytearray(_BLOCK)
-    with path.open("rb", buffering=0) as file:
-        while count := file.readinto(block):
-            digest.update(memoryview(block)[:count])
+    with reading(path):
+        refuse_pipe(path)
+        with path.open("rb", buffering=0) as file:
+            while count := file.readinto(block):
+                digest.update(memoryview(block)[:count])
     return digest.hexdigest()
 
 
@@ -65,7 +66,7 @@ def made_again(place: Path) -> str:
 
 def check_file(path: Path, expected: str, remedy: str) -> None:
     """Raise a `DamagedFile` with the remedy if a file is missing or has not the expected checksum."""
-    with _told(path, remedy):
+    with _told(remedy):
         actual = file_checksum(path)
     if actual != expected:
         raise _damaged(f"{path}: {_CHANGED}", remedy)
@@ -73,7 +74,7 @@ def check_file(path: Path, expected: str, remedy: str) -> None:
 
 def checked_content(path: Path, expected: str | None, remedy: str) -> bytes:
     """Read a file whole; raise a `DamagedFile` with the remedy if it has not the expected checksum."""
-    with _told(path, remedy):
+    with _told(remedy):
         content = read_bytes(path)
     if checksum(content) != expected:
         raise _damaged(f"{path}: {_CHANGED}", remedy)
@@ -93,7 +94,7 @@ def sealed(value: Any) -> bytes:
 
 def read_sealed(path: Path | str, remedy: str) -> dict[str, Any]:
     """Read what `write_sealed` wrote; raise a `DamagedFile` with the remedy if the file is damaged or edited."""
-    with _told(path, remedy):
+    with _told(remedy):
         content = read_bytes(path, JSON_LIMIT)
         value = parse_json(content, path)
     body, _, end = content.rpartition(_KEY)
@@ -131,14 +132,12 @@ _CHANGED = "damaged, or edited after it was written: its content does not match 
 
 
 @contextlib.contextmanager
-def _told(path: Path | str, remedy: str) -> Iterator[None]:
+def _told(remedy: str) -> Iterator[None]:
     """Turn the reason why a file cannot be read into a `DamagedFile` with the remedy."""
     try:
         yield
     except DataError as error:
         raise _damaged(str(error), remedy) from None
-    except OSError as error:
-        raise _damaged(f"{path}: cannot be read: {error.strerror}.", remedy) from None
 
 
 def _damaged(reason: str, remedy: str) -> DamagedFile:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import forked
+from benchrunner.io import hub_access
 from benchrunner.io.hub_access import HubAccess
 from hub_server import Hub
 
@@ -20,9 +21,10 @@ from pathlib import Path
 from benchrunner_checkpoints.files.hub_files import find_hub_file
 from benchrunner_tasks import HubTable
 from benchrunner.errors import BenchrunnerError
-from benchrunner.io.hub_access import HubAccess
+from benchrunner.io import hub_access
 from benchrunner.workspace import Workspace
-workspace = Workspace(runs=Path("runs"), cache=Path("cache"), hub=HubAccess(answer_seconds=0.5, silent_seconds=0.2))
+hub_access.ANSWER_SECONDS, hub_access.SILENT_SECONDS = 0.5, 0.2
+workspace = Workspace(runs=Path("runs"), cache=Path("cache"))
 table, errors = HubTable("lab/moods", "small", "train", {"text": "text"}), []
 files = [lambda name=name: find_hub_file("lab/bert", name, workspace) for name in ("config.json", "vocab.txt")]
 for question in (*files, lambda: table.read(workspace), lambda: table.read(workspace)):
@@ -70,7 +72,9 @@ def access(monkeypatch: pytest.MonkeyPatch) -> HubAccess:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    return HubAccess(answer_seconds=0.4, silent_seconds=0.1)
+    monkeypatch.setattr(hub_access, "ANSWER_SECONDS", 0.4)
+    monkeypatch.setattr(hub_access, "SILENT_SECONDS", 0.1)
+    return HubAccess()
 
 
 def at(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,15 +105,18 @@ def test_a_resolver_that_fails_or_hangs_is_a_failure(access: HubAccess, monkeypa
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
     monkeypatch.setattr(socket, "getaddrinfo", failing)
+    monkeypatch.setattr(hub_access, "ANSWER_SECONDS", 10.0)
     assert "(Name or service not known). Use --offline" in str(HubAccess().failure("x"))
+    monkeypatch.setattr(hub_access, "ANSWER_SECONDS", 0.2)
     monkeypatch.setattr(socket, "getaddrinfo", hanging)
-    assert "(no answer in 0.2 seconds)" in str(HubAccess(answer_seconds=0.2).failure("x"))
+    assert "(no answer in 0.2 seconds)" in str(HubAccess().failure("x"))
     waiting = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     assert all(thread.daemon for thread in waiting), "the end of the process would wait for the resolver"
     ended.set()
 
 
 def test_a_port_where_nothing_listens_is_a_failure(access: HubAccess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_access, "ANSWER_SECONDS", 10.0)
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"http://127.0.0.1:{closed.getsockname()[1]}"
     at(address, monkeypatch)

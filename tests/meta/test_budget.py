@@ -22,7 +22,7 @@ BUDGETS = {
     "data": 5_073,
     "features": 6_154,
     "fits": 3_265,
-    "io": 8_029,
+    "io": 8_007,
     "leaderboards": 1_725,
     "methods": 4_838,
     "metrics": 1_540,
@@ -37,8 +37,8 @@ BUDGETS = {
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_368
-EVERYTHING = 412_141
+WHOLE_CORE = 127_346
+EVERYTHING = 411_986
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 75_402
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""

@@ -120,7 +120,7 @@ def test_a_window_ends_after_many_characters(monkeypatch: pytest.MonkeyPatch) ->
         (b'{"text": "a"}\n{"text": 3}\n', (), "texts.jsonl:2: 'text' is a number here, and a text in an earlier row"),
         (b"a\n", ("--layer", "3"), "--layer 3: the layers of this backbone are 0 to 2."),
         (b"", (), "texts.txt: there is no text in this file."),
-        (b"a\n\xff\n", (), "texts.txt: this is no UTF-8 text (invalid start byte)."),
+        (b"a\n\xff\n", (), "texts.txt:2: not UTF-8 text (invalid start byte); convert"),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchrunner import DataError, Recipe, print_line, print_note
+from benchrunner import DataError, Recipe, print_line, print_note, text_lines
 from benchrunner.results import command_line, output_places
 from benchrunner_methods.texts.vector_settings import VectorSettings
 
@@ -76,9 +76,5 @@ def read_texts(path: Path, column: str, workspace: Workspace) -> Iterator[str]:
     if kind is not None:
         yield from table_file(kind, path, {"text": column}).read(workspace).texts("text")
         return
-    try:
-        with path.open(encoding="utf-8-sig", newline="\n") as lines:
-            for line in lines:
-                yield line.rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: this is no UTF-8 text ({error.reason}). Convert it, or name another file.") from None
+    for line in text_lines(path):
+        yield line.rstrip("\r")

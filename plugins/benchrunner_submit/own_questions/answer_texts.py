@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import RequestError
+from benchrunner import RequestError, text_lines
 from benchrunner.engine import write_atomically
 from benchrunner_submit.file_kinds.file_kind import Answers
 from benchrunner_submit.leaderboard import Leaderboard
@@ -95,20 +94,17 @@ class AnswerTexts:
         Where the problem tags words, `words` has the first character and the end of each word in its line.
         """
         rows, problem = self.answered.rows, self.answered.task.problem
-        path = Path(rows.origin)
-        with path.open(encoding="utf-8-sig", newline="\n") if plain and rows.lines else nullcontext(()) as file:
-            lines = enumerate(file, start=1)
-            for index, (value, of_row) in enumerate(self._rows()):
-                row: dict[str, Any] = {"index": index, "answer": value}
-                if plain and rows.lines:
-                    wanted = rows.lines[index]
-                    line = next(line for number, line in lines if number == wanted)
-                    row["text"] = text = line.removesuffix("\n").rstrip("\r")
-                    if problem.line_columns == ("words",):
-                        row["words"] = [word.span() for word in re.finditer(r"\S+", text)]
-                if self.has_probabilities:
-                    row[PROBABILITIES] = of_row
-                yield json.dumps(row, ensure_ascii=False) + "\n"
+        lines = enumerate(text_lines(Path(rows.origin)), start=1)
+        for index, (value, of_row) in enumerate(self._rows()):
+            row: dict[str, Any] = {"index": index, "answer": value}
+            if plain and rows.lines:
+                wanted = rows.lines[index]
+                row["text"] = text = next(line for number, line in lines if number == wanted).rstrip("\r")
+                if problem.line_columns == ("words",):
+                    row["words"] = [word.span() for word in re.finditer(r"\S+", text)]
+            if self.has_probabilities:
+                row[PROBABILITIES] = of_row
+            yield json.dumps(row, ensure_ascii=False) + "\n"
 
     def _rows(self) -> Iterator[tuple[Any, Any]]:
         """Yield each answer with its probabilities, or None."""

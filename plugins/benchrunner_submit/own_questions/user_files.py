@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ from benchrunner import (
     Source,
     Workspace,
     quoted,
-    read_text,
     sources,
+    text_lines,
 )
 from benchrunner_submit.own_questions.user_tables import read_user_table
 
@@ -114,7 +114,7 @@ def _plain_lines(task: Task, path: Path) -> Rows:
     numbers = array("q")
     tables = []
     rows = []
-    for number, line in _numbered_lines(path):
+    for number, line in enumerate(text_lines(path), start=1):
         fields: list[Any] = line.rstrip("\r").split("\t", len(columns) - 1)
         if not line.strip():
             continue
@@ -132,13 +132,3 @@ def _plain_lines(task: Task, path: Path) -> Rows:
         tables.append(pa.Table.from_pylist(rows))
     notes = ("each line is a document of its own: no context of neighbouring lines",) if last == "words" else ()
     return Rows(pa.concat_tables(tables), str(path), numbers, notes)
-
-
-def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text file with their numbers, from 1. A list of the lines takes more than the text."""
-    text = read_text(path)
-    number, start = 1, 0
-    while (end := text.find("\n", start)) >= 0:
-        yield number, text[start:end]
-        number, start = number + 1, end + 1
-    yield number, text[start:]

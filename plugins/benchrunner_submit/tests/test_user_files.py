@@ -119,13 +119,6 @@ def test_plain_lines_are_the_same_in_parts(problem: Problem, tmp_path: Path, mon
     assert list(parts.lines or ()) == list(whole.lines or ()) == [1, 3, 4, 6]
 
 
-@pytest.mark.parametrize("text", ["", "\n", "a", "a\nb", "a\r\n\nb\n", "\x0b\n\u2028b\n"])
-def test_numbered_lines_are_those_of_split(text: str, tmp_path: Path) -> None:
-    (tmp_path / "lines.txt").write_bytes(text.encode())
-    lines = list(user_files._numbered_lines(tmp_path / "lines.txt"))
-    assert lines == list(enumerate(text.split("\n"), start=1))
-
-
 @pytest.mark.parametrize(("problem", "line"), [(Classify(("glad", "sad")), "x\ty"), (Span(), "Who?\tAnna sang.")])
 def test_reshaped_sources_have_plain_lines(problem: Problem, line: str, tmp_path: Path) -> None:
     source = Reshaped(JsonTable("train.jsonl", {"b": "two", "label": "l", "a": "one"}), lambda table: table)
