@@ -24,17 +24,32 @@ if TYPE_CHECKING:
 PREFIX = "run:"
 
 
-@final
 @dataclass(frozen=True)
-class FinishedFit(Backbone):
-    """The encoder of a finished fit. Its head is used too where problem and method are the same."""
+class _Read(Backbone):
+    """A backbone that another one, `inner`, reads."""
 
     name: str
     inner: Backbone
+
+    @property
+    def frozen(self) -> bool:  # type: ignore[override]
+        return self.inner.frozen
+
+    def layer_count(self, workspace: Workspace) -> int | None:
+        return self.inner.layer_count(workspace)
+
+    def weight_count(self, workspace: Workspace) -> int | None:
+        return self.inner.weight_count(workspace)
+
+
+@final
+@dataclass(frozen=True)
+class FinishedFit(_Read):
+    """The encoder of a finished fit. Its head is used too where problem and method are the same."""
+
     folder: RunFolder
     fit: Fit
     about: str = "a finished fit"
-    frozen: bool = False
 
     def hands_on(self, fit: Fit, method: Method) -> bool:
         """Whether another fit can start from this fit's head: same problem and method, same recipe of the head."""
@@ -51,12 +66,6 @@ class FinishedFit(Backbone):
     def revision(self, workspace: Workspace) -> str:
         return f"{PREFIX}{self.folder.path.name}"
 
-    def layer_count(self, workspace: Workspace) -> int | None:
-        return self.inner.layer_count(workspace)
-
-    def weight_count(self, workspace: Workspace) -> int | None:
-        return self.inner.weight_count(workspace)
-
     def summary(self, workspace: Workspace) -> str:
         """Return what the fit has learned with, or what its backbone says where the fit did not train it."""
         is_trained = not isinstance(self.inner, UnchangedBackbone)
@@ -70,22 +79,13 @@ class FinishedFit(Backbone):
 
 @final
 @dataclass(frozen=True)
-class UnchangedBackbone(Backbone):
+class UnchangedBackbone(_Read):
     """The backbone that a finished fit read and did not change, with the weights that it drew for the fit."""
 
-    name: str
-    inner: Backbone
     about: str = "the backbone of a finished fit"
-    frozen: bool = False
 
     def revision(self, workspace: Workspace) -> str:
         return self.inner.revision(workspace)
-
-    def layer_count(self, workspace: Workspace) -> int | None:
-        return self.inner.layer_count(workspace)
-
-    def weight_count(self, workspace: Workspace) -> int | None:
-        return self.inner.weight_count(workspace)
 
     def summary(self, workspace: Workspace) -> str:
         return self.inner.summary(workspace)
@@ -141,7 +141,7 @@ def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tup
             "'benchrunner predict' with it: either fits it again."
         )
     inner, family = saved(folder, plugins, workspace)
-    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit, frozen=inner.frozen), family
+    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit), family
 
 
 def _run_of(model: Path) -> RunFolder | None:
@@ -184,7 +184,7 @@ def _unchanged(folder: RunFolder, reference: BackboneReference, plugins: Plugins
         raise CheckpointError(f"{needs}, which cannot be read: {error} {remedy}") from None
     if revision != reference.revision or maker(family, plugins) != folder.family():
         raise CheckpointError(f"{needs}, which is another one by now: its files or its plugin changed. {remedy}")
-    return UnchangedBackbone(str(folder.model), backbone, frozen=backbone.frozen), family
+    return UnchangedBackbone(str(folder.model), backbone), family
 
 
 def maker(family: BackboneFamily, plugins: Plugins) -> Family:

@@ -22,25 +22,25 @@ BUDGETS = {
     "data": 5_076,
     "features": 6_154,
     "fits": 3_265,
-    "io": 8_029,
+    "io": 8_018,
     "leaderboards": 1_725,
     "methods": 4_838,
     "metrics": 1_540,
-    "parameters": 4_783,
+    "parameters": 4_768,
     "plugins": 9_776,
     "problems": 3_105,
     "process": 1_780,
-    "runs": 14_901,
+    "runs": 14_856,
     "studies": 33_608,
     "tasks": 3_134,
     "training": 11_353,
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_412
+WHOLE_CORE = 127_341
 EVERYTHING = 412_188
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 75_402
+WORDS = 75_378
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""
