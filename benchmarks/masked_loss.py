@@ -17,6 +17,7 @@ from benchrunner_bert.checkpoint import WEIGHTS, read
 from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.instances.batches import PretrainingBatch, pack
 from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.pretrain import HELD_OUT_SEED
 from benchrunner_bert.pretraining.settings import Settings
 from benchrunner_bert.pretraining.training import cross_entropy
@@ -28,7 +29,8 @@ BATCH = 64
 
 def batches(store: TokenStore, settings: Settings, sequences: int) -> list[PretrainingBatch]:
     """Make the same masked sequences for every model."""
-    maker = Instances(store, store.vocabulary.tokenizer().frame, store.vocabulary, settings, HELD_OUT_SEED)
+    masking = Masking(store.vocabulary, settings)
+    maker = Instances(store, store.vocabulary.tokenizer().frame, masking, settings, HELD_OUT_SEED)
     starts = range(0, sequences, BATCH)
     return [pack([maker.make(start + number) for number in range(BATCH)]).on(torch.device("cpu")) for start in starts]
 

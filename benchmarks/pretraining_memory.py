@@ -40,25 +40,22 @@ def child(asked: argparse.Namespace) -> None:
     import torch
 
     from benchrunner_bert.backbones import VOCABULARY
-    from benchrunner_bert.configuration import Configuration
+    from benchrunner_bert.pretraining.architectures import of_size
     from benchrunner_bert.pretraining.deepspeed.engine import Engine
     from benchrunner_bert.pretraining.instances.batches import pack
     from benchrunner_bert.pretraining.instances.instance import Instance
-    from benchrunner_bert.pretraining.objectives import named
     from benchrunner_bert.pretraining.settings import Settings
-    from benchrunner_bert.pretraining.training.model import PretrainingModel
     from benchrunner_bert.tokenizer import BertTokenizer
 
     torch.distributed.init_process_group("gloo")
     settings = Settings(batch_size=2, zero=asked.stage, precision=asked.precision)
     tokenizer = BertTokenizer.from_vocabulary(VOCABULARY, lowercase=True)
     before = resident()
-    config = Configuration.of_size(asked.size, tokenizer.size)
-    model = PretrainingModel.fresh(config, tokenizer, named("mlm+nsp"), seed=0)
-    model.precision = asked.precision
+    architecture, size = of_size(asked.size)
+    model = architecture.fresh(size, tokenizer, settings)
     options = {"zero_optimization": {"stage": asked.stage}} if asked.stage else {}  # also in one process
     engine = Engine(model, settings, options)
-    count = sum(getattr(one, "ds_numel", one.numel()) for one in engine.module.parameters() if one.requires_grad)
+    count = sum(getattr(one, "ds_numel", one.numel()) for one in model.parameters() if one.requires_grad)
     tokens = np.arange(100, 116, dtype=np.int32)
     row = Instance(tokens, np.zeros(16, np.int8), np.array([3]), tokens[3:4], 1)
     for step in range(3):

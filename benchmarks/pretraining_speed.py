@@ -57,12 +57,14 @@ def instances(asked: argparse.Namespace, home: Path, length: int) -> tuple[Any, 
     from benchrunner_bert.pretraining.corpus.corpus import Corpus
     from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
     from benchrunner_bert.pretraining.instances.instances import Instances
+    from benchrunner_bert.pretraining.instances.masking import Masking
     from benchrunner_bert.pretraining.settings import Settings
 
     vocabulary = Vocabulary.read(Path(asked.vocab))
     store = store_writer.write(home / "tokens", Corpus.named((asked.corpus,), blank_lines=0), vocabulary)
     settings = Settings("mlm", "document", length=length)
-    maker, size = Instances(store, vocabulary.tokenizer().frame, vocabulary, settings, 0), asked.tokens // length
+    masking, size = Masking(vocabulary, settings), asked.tokens // length
+    maker = Instances(store, vocabulary.tokenizer().frame, masking, settings, 0)
     steps = range(asked.steps + 1)
     return vocabulary, [[maker.make(index) for index in range(at * size, (at + 1) * size)] for at in steps]
 
@@ -87,20 +89,20 @@ def bare(asked: argparse.Namespace, home: Path, length: int) -> dict[str, float]
 
     from benchrunner.features.flat_batch import rounding
     from benchrunner.features.randomness import Dropout
-    from benchrunner_bert.configuration import Configuration
+    from benchrunner.training.optimizer import AdamW
+    from benchrunner_bert.pretraining.architectures import of_size
     from benchrunner_bert.pretraining.deepspeed.adam import PaperAdam
     from benchrunner_bert.pretraining.instances.batches import pack
-    from benchrunner_bert.pretraining.objectives import named
-    from benchrunner_bert.pretraining.training.model import PretrainingModel
+    from benchrunner_bert.pretraining.settings import Settings
 
     vocabulary, batches = instances(asked, home, length)
     tokenizer, cpu = vocabulary.tokenizer(), torch.device("cpu")
-    config = Configuration.of_size(asked.size, tokenizer.size)
-    model = PretrainingModel.fresh(config, tokenizer, named("mlm"), seed=0)
-    model.precision = asked.precision
+    architecture, size = of_size(asked.size)
+    model = architecture.fresh(size, tokenizer, Settings("mlm", precision=asked.precision))
+    config = model.bert.config
     learnt = [one for one in model.parameters() if one.requires_grad]
     groups: list[dict[str, Any]] = [{"params": learnt, "weight_decay": 0.01}]
-    adam = PaperAdam(groups, beta1=0.9, beta2=0.999, epsilon=1e-6, bias_correction=False)
+    adam = PaperAdam(groups, AdamW(0.9, 0.999, 1e-6, bias_correction=False))
     started = 0.0
     for step, rows in enumerate(batches):
         multiple = rounding(asked.precision, sum(len(row.tokens) for row in rows))

@@ -31,9 +31,9 @@ def seconds(words: list[str], folder: str, environment: Mapping[str, str]) -> fl
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def modules(python: str, program: Path, command: str) -> int:
+def modules(program: Path, command: str) -> int:
     """Count the modules that Python says it imports for a command."""
-    words = [python, "-X", "importtime", str(program), command]
+    words = [str(program.parent / "python"), "-X", "importtime", str(program), command]
     done = subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return sum(line.startswith("import time:") for line in done.stderr.splitlines()) - 1  # a line is the heading
 
@@ -44,8 +44,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     asked = parser.parse_args()
     programs = [program.absolute() for program in asked.program or [Path(sys.executable).parent / "benchrunner"]]
-    python = str(programs[0].parent / "python")
-    bare = [python, "-c", "pass"]
+    bare = [str(programs[0].parent / "python"), "-c", "pass"]
     words = [bare, *([str(program), command] for command in COMMANDS for program in programs)]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with TemporaryDirectory() as empty, TemporaryDirectory() as compiled:
@@ -58,7 +57,7 @@ def main() -> None:
         ratios = [turn[column] / turn[0] for turn in times]
         low, middle, high = statistics.quantiles(ratios, n=4)
         text = f"{median * 1000:.0f} ms of the processor, {middle:.1f} times the bare start ({low:.1f} to {high:.1f})"
-        count = "" if command is bare else f", {modules(python, Path(command[0]), command[1])} modules"
+        count = "" if command is bare else f", {modules(Path(command[0]), command[1])} modules"
         print(f"{' '.join(command)}: {text}{count}")
 
 

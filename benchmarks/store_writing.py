@@ -21,8 +21,7 @@ from pathlib import Path
 import torch
 
 from benchrunner_bert.backbones import VOCABULARY
-from benchrunner_bert.configuration import Configuration
-from benchrunner_bert.pretraining import objectives
+from benchrunner_bert.pretraining import architectures
 from benchrunner_bert.pretraining.corpus import store_writer
 from benchrunner_bert.pretraining.corpus.corpus import Corpus
 from benchrunner_bert.pretraining.corpus.sentences import split
@@ -31,8 +30,8 @@ from benchrunner_bert.pretraining.corpus.token_store import TokenStore
 from benchrunner_bert.pretraining.corpus.vocabulary import Vocabulary
 from benchrunner_bert.pretraining.instances.batches import pack
 from benchrunner_bert.pretraining.instances.instances import Instances
+from benchrunner_bert.pretraining.instances.masking import Masking
 from benchrunner_bert.pretraining.settings import Settings
-from benchrunner_bert.pretraining.training.model import PretrainingModel
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
@@ -74,11 +73,10 @@ def compare(corpus: Corpus, vocabulary: Vocabulary, repeats: int, megabytes: flo
 def miniature(store: TokenStore, vocabulary: Vocabulary, steps: int, batch_size: int) -> None:
     """Making and collating a batch beside the forward and backward pass of BERT 2/128 on it, one thread each."""
     torch.set_num_threads(1)
-    objective = objectives.named("mlm+nsp")
-    model = PretrainingModel.fresh(
-        Configuration.of_size("2/128", vocabulary.size), vocabulary.tokenizer(), objective, seed=0
-    )
-    maker = Instances(store, model.bert.frame, vocabulary, Settings(), 0)
+    settings = Settings()
+    architecture, size = architectures.of_size("2/128")
+    model = architecture.fresh(size, vocabulary.tokenizer(), settings)
+    maker = Instances(store, model.bert.frame, Masking(vocabulary, settings), settings, 0)
     making, learning = list[float](), list[float]()
     for step in range(steps):
         began = time.process_time()

@@ -46,7 +46,12 @@ from benchrunner.io.files import (
     text_lines as text_lines,
 )
 from benchrunner.io.json_files import read_json_object as read_json_object
-from benchrunner.io.messages import Faults as Faults, either as either, quoted as quoted, some_names as some_names
+from benchrunner.io.messages import (
+    Faults as Faults,
+    did_you_mean as did_you_mean,
+    quoted as quoted,
+    some_names as some_names,
+)
 from benchrunner.leaderboards import published as published
 from benchrunner.leaderboards.board import Board as Board
 from benchrunner.leaderboards.published import (

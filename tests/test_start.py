@@ -71,6 +71,19 @@ def test_few_modules_are_imported_at_the_start() -> None:
     assert slow & set(own) <= {"ast"}, "`inspect` imports ast"
 
 
+@pytest.mark.parametrize(("words", "imported"), [("--version", False), ("list", True)])
+def test_the_version_is_shown_without_any_plugin(words: str, imported: bool, tmp_path: Path) -> None:
+    (tmp_path / "heavy.py").write_text("import pathlib\npathlib.Path(__file__).with_name('imported').touch()\n")
+    (tmp_path / "heavy-1.0.dist-info").mkdir()
+    (tmp_path / "heavy-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: heavy\nVersion: 1.0\n")
+    (tmp_path / "heavy-1.0.dist-info" / "entry_points.txt").write_text("[benchrunner]\nheavy = heavy\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    command = [sys.executable, *PROGRAMS["module"], words]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    assert (tmp_path / "imported").exists() == imported, done.stdout
+    assert imported or done.stdout.startswith("benchrunner 0.")
+
+
 def test_no_source_is_hashed_until_a_version_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[object] = []
 

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from benchrunner.plugins.registry import Plugins
 
 _KINDS = {
-    "TASK": ("tasks",),
-    "B": ("backbones",),
-    "BOARD": ("leaderboards",),
-    "ITEM": ("leaderboards", "recipes"),
-    "--study": ("studies",),
-    "--method": ("methods",),
-    "--executor": ("executors",),
-    "--search": ("searches",),
-    "--recipe": ("recipes",),
+    "TASK": "tasks",
+    "B": "backbones",
+    "BOARD": "leaderboards",
+    "ITEM": "leaderboards recipes",
+    "--study": "studies",
+    "--method": "methods",
+    "--executor": "executors",
+    "--search": "searches",
+    "--recipe": "recipes",
 }
-"""Placeholder or option -> kinds of names that complete it."""
+"""Placeholder or option -> kinds of names that complete it, with blanks between them."""
 
 
 def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
@@ -36,7 +36,7 @@ def complete(parser: argparse.ArgumentParser, plugins: Plugins) -> None:
     for action in _actions(parser):
         words = list[str]()
         for key in (str(action.metavar), *action.option_strings):
-            for kind in _KINDS.get(key, [key]):
+            for kind in _KINDS.get(key, key).split():
                 words += names.get(kind, [])
         if words:
             action.completer = lambda words=words, **context: words  # type: ignore[attr-defined]

@@ -12,22 +12,20 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from benchrunner.command_line.completion import complete
-from benchrunner.command_line.failures import estimate_of, exit_code_of, parsed, print_traceback
 from benchrunner.command_line.output import DONE, FAILED, MISUNDERSTOOD, SIGNALLED, print_json
-from benchrunner.command_line.parser import Parser
-from benchrunner.command_line.registered_commands import add_commands, show_in_groups
 from benchrunner.console.printing import print_line, print_note
 from benchrunner.console.standard_streams import ReservedOutput, prepare_streams
 from benchrunner.errors import BenchrunnerError, RequestError
-from benchrunner.plugins.discovery import discover
-from benchrunner.plugins.entry_points import note_on_choice
+from benchrunner.plugins.distributions import DISTRIBUTION, installed_version
 from benchrunner.plugins.loading import end_beside_threads
-from benchrunner.plugins.registry import Plugins, SetAside
 from benchrunner.process.interrupts import Stopped, end_with_parent, number_of, stop_on_signals
 from benchrunner.process.platform_facts import STOP_SIGNALS, home_folder
 from benchrunner.workspace import Workspace
+
+if TYPE_CHECKING:
+    from benchrunner.plugins.registry import Plugins
 
 
 def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) -> int:
@@ -35,7 +33,7 @@ def main(words: Sequence[str] | None = None, *, plugins: Plugins | None = None) 
     if words is not None:
         return _exit_code(words, plugins, ends_process=False)
     try:
-        _prepare_process()
+        prepare_streams()
         code = _exit_code(sys.argv[1:], plugins, ends_process=True)
     except SystemExit as ended:  # as of --help
         code = ended.code if isinstance(ended.code, int) else DONE
@@ -54,7 +52,10 @@ def _exit_code(words: Sequence[str], plugins: Plugins | None, *, ends_process: b
     if home_folder() is None:  # the hub's library would write into a folder named "~"
         os.environ.setdefault("HF_HOME", str(Workspace.from_environment().cache.absolute() / "huggingface"))
     try:
-        return _run(words, plugins or discover(), ends_process=ends_process)
+        if "--version" not in words[:1]:
+            return _run(words, plugins, ends_process=ends_process)
+        print_line(f"benchrunner {installed_version(DISTRIBUTION, sys.modules[DISTRIBUTION])}")  # without plugins
+        return DONE
     except KeyboardInterrupt as stop:
         by = f" by {signal.Signals(stop.number).name}" if isinstance(stop, Stopped) else ""
         goes_on = "The same command goes on from here; finished fits are not run again."
@@ -62,6 +63,8 @@ def _exit_code(words: Sequence[str], plugins: Plugins | None, *, ends_process: b
         return SIGNALLED + number_of(stop)
     except BenchrunnerError as error:
         print_note(f"benchrunner: {error!s}")
+        from benchrunner.command_line.failures import print_traceback
+
         print_traceback(error)
         return MISUNDERSTOOD if isinstance(error, RequestError) else FAILED
     except OSError as error:  # a full disk, a folder that cannot be written
@@ -69,20 +72,25 @@ def _exit_code(words: Sequence[str], plugins: Plugins | None, *, ends_process: b
         return MISUNDERSTOOD if error.errno == errno.ENAMETOOLONG else FAILED
 
 
-def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
+def _run(words: Sequence[str], plugins: Plugins | None, *, ends_process: bool) -> int:
+    from benchrunner.command_line.completion import complete
+    from benchrunner.command_line.failures import estimate_of, exit_code_of, parsed
+    from benchrunner.plugins.discovery import discover
+
+    if ends_process:  # signals that ask to stop end the command in order, as does the end of the study that started it
+        stop_on_signals()
+        end_with_parent()
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # registered first, so called last
+    plugins = plugins or discover()
     command_line = parser(plugins)
     complete(command_line, plugins)
     if not words:
         command_line.print_help()
         return DONE
-    if words[0] == "--version":  # found out when it is asked for: of a checkout it is a hash of all files
-        print_line(f"{command_line.prog} {plugins.core.version}")
-        return DONE
     try:
         arguments = parsed(command_line, words, plugins)
     except SystemExit:  # a command that is not known may be of a plugin that is set aside
-        for part in plugins.known_set_aside:
-            _print_set_aside(part)
+        _tell_set_aside(plugins)
         raise
     if arguments.parse_only:
         return DONE
@@ -93,9 +101,7 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
         print_json(estimate)
         return DONE
     if not getattr(arguments, "shows_set_aside", False):
-        for part in plugins.known_set_aside:
-            _print_set_aside(part)
-        plugins.tell = _print_set_aside
+        _tell_set_aside(plugins)
     is_data = getattr(arguments, "json", None) or getattr(arguments, "format", "table") != "table"
     prints_data = is_data and getattr(arguments, "reserves_output", False)
     with contextlib.ExitStack() as stack:
@@ -109,8 +115,11 @@ def _run(words: Sequence[str], plugins: Plugins, *, ends_process: bool) -> int:
     return code
 
 
-def _print_set_aside(part: SetAside) -> None:
-    print_note(f"benchrunner: {part.text}")
+def _tell_set_aside(plugins: Plugins) -> None:
+    """Print what is set aside, and let what is set aside later be printed."""
+    plugins.tell = lambda part: print_note(f"benchrunner: {part.text}")
+    for part in plugins.known_set_aside:
+        plugins.tell(part)
 
 
 def _described(error: OSError) -> str:
@@ -133,17 +142,6 @@ def _described(error: OSError) -> str:
     return f"{path}: {reason}" if path else reason
 
 
-def _prepare_process() -> None:
-    """Let signals that ask to stop end the command in order, and let no standard stream fail.
-
-    A command that a study started ends with the study's process.
-    """
-    prepare_streams()
-    stop_on_signals()
-    end_with_parent()
-    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # registered first, so called last
-
-
 def _end_at_signals(code: int) -> None:
     """Let a further request to stop end this process at once, with the exit code of the first."""
     for number in STOP_SIGNALS:
@@ -151,8 +149,12 @@ def _end_at_signals(code: int) -> None:
             signal.signal(number, lambda number, frame: os._exit(code))
 
 
-def parser(plugins: Plugins) -> Parser:
+def parser(plugins: Plugins) -> argparse.ArgumentParser:
     """Make the parser of every command that the plugins offer, those of the core first."""
+    from benchrunner.command_line.parser import Parser
+    from benchrunner.command_line.registered_commands import add_commands, show_in_groups
+    from benchrunner.plugins.entry_points import note_on_choice
+
     command_line = Parser(
         prog="benchrunner",
         usage="benchrunner COMMAND ...",

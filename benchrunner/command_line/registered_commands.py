@@ -39,8 +39,8 @@ def add_commands(commands: argparse._SubParsersAction[Any], plugins: Plugins) ->
         for hook in plugins.hook.register_commands.get_hookimpls():
             owner, where = hook.plugin_name, "register_commands: "
             with plugins.setting_aside(owner, where), loading.plugin(owner):
-                # The plugin gets a parser of its own, so it cannot change the commands of other plugins.
-                own = Parser().add_subparsers(action=_Commands, prog=commands._prog_prefix)
+                # The plugin gets commands of its own, so it cannot change those of other plugins.
+                own = _Commands((), commands._prog_prefix, Parser)
                 hook.function(*([own] if hook.argnames else []))  # a hook may leave out its parameter
                 for name, parser in own.choices.items():
                     with plugins.setting_aside(owner, where):

@@ -34,15 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(diagnosis: Diagnosis) -> None:
-    workspace = diagnosis.workspace
     versions = {"python": diagnosis.python, **diagnosis.versions}
     facts = {
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "devices": ", ".join(diagnosis.devices),
-        "data": workspace.data or "no folder (--data DIR or BENCHRUNNER_DATA)",
-        "hub": "never asked (offline)" if workspace.settings.offline else "asked for data and models that are not here",
-        "runs": workspace.runs,
-        "cache": workspace.cache,
+        "data": diagnosis.data or "no folder (--data DIR or BENCHRUNNER_DATA)",
+        "hub": "never asked (offline)" if diagnosis.offline else "asked for data and models that are not here",
+        "runs": diagnosis.runs,
+        "cache": diagnosis.cache,
     }
     print_columns(facts.items())
     none = ": none: tasks and backbones come from plugins, so install some"

@@ -8,7 +8,6 @@ reads it in its class method `from_json`; json_form.py writes it. Plugins find b
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import math
 import re
@@ -28,7 +27,7 @@ from benchrunner.io.json_form import (
     key_of as key_of,
     keys_of,
 )
-from benchrunner.io.messages import quoted, some_names
+from benchrunner.io.messages import did_you_mean, quoted, some_names
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
@@ -127,9 +126,8 @@ class Table:
         for key in self._data:
             if key not in self._known:
                 known = sorted(self._known)
-                close = difflib.get_close_matches(key, known, n=1)
-                meant = f"Did you mean {close[0]}? " if close else ""
-                raise Mistake(f"is not a key of this table. {meant}Known here: {', '.join(known)}.").under(key)
+                meant = did_you_mean(key, known)
+                raise Mistake(f"is not a key of this table.{meant} Known here: {', '.join(known)}.").under(key)
 
 
 @final

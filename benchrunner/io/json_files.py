@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -114,6 +113,8 @@ _DOTS = 1_000
 
 def read_toml(path: Path, error: type[BenchrunnerError]) -> dict[str, Any]:
     """Read a TOML file; raise an `error` that names the file if it cannot be read, and the line if it is not valid."""
+    import tomllib
+
     try:
         text = decode_text(read_bytes(path, _LIMIT), path, "is it a TOML file?")
         if any(line.count(".") > _DOTS for line in text.split("\n")):  # tomllib takes hours for a key of 100,000 parts

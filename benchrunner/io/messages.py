@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import final
 
 from benchrunner.console.printing import escaped
-from benchrunner.errors import RequestError
+from benchrunner.errors import RequestError, closest_names
 
 _NAME_WIDTH = 80
 """The most characters of a name in a list of names."""
@@ -32,9 +32,10 @@ def some_names(names: Iterable[str], most: int = 20) -> str:
     return (", ".join(listed) + more) or "none"
 
 
-def either(names: Sequence[str]) -> str:
-    """Join names by commas and 'or': '0 or 1'; 'a, b or c'."""
-    return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Suggest the names that a user may have meant, as a sentence after a blank; `otherwise` if none is close."""
+    close = [text if text.isprintable() else quoted(text) for text in closest_names(name, known)]
+    return f" Did you mean {' or '.join(close)}?" if close else otherwise
 
 
 @final

@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 from benchrunner.backbones.backbone import check_redrawn
-from benchrunner.errors import PluginError, closest_names
+from benchrunner.errors import PluginError
+from benchrunner.io.messages import did_you_mean
 from benchrunner.methods.method import Job, Method, Outcome
 from benchrunner.parameters.parameter import Parameter
 
@@ -132,10 +133,9 @@ def freeze(encoder: Encoder, trained: Iterable[str], method: str) -> None:
     weights = dict(encoder.named_parameters())
     for name in trained:
         if name not in weights:
-            close = " or ".join(closest_names(name, weights)) or "one of encoder.named_parameters()"
+            meant = did_you_mean(name, weights, " Did you mean one of encoder.named_parameters()?")
             raise PluginError(
-                f"The method '{method}' trains '{name}', which is no weight of {type(encoder).__name__}. "
-                f"Did you mean {close}?"
+                f"The method '{method}' trains '{name}', which is no weight of {type(encoder).__name__}.{meant}"
             )
         weights[name].requires_grad_(True)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar, TypeVar, final
 
-from benchrunner.errors import PluginError, RequestError, closest_names
-from benchrunner.io.messages import quoted
+from benchrunner.errors import PluginError, RequestError
+from benchrunner.io.messages import did_you_mean, quoted
 
 Value = bool | int | float | str
 """A value of a method's parameter, or of a field of a recipe."""
@@ -150,8 +150,7 @@ class Parameter:
         if is_kind and self._is_allowed(value):
             return value
         shown = f"{value:,}" if type(value) is int else quoted(value)
-        close = closest_names(value, map(str, self.choices)) if isinstance(value, str) else []
-        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        hint = did_you_mean(value, map(str, self.choices)) if isinstance(value, str) else ""
         raise RequestError(f"{name} must be {self.values_text}, not {shown}.{hint}")
 
     def _is_allowed(self, value: Any) -> bool:

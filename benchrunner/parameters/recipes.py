@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from benchrunner.errors import RequestError, closest_names
-from benchrunner.io.messages import quoted
+from benchrunner.errors import RequestError
+from benchrunner.io.messages import did_you_mean, quoted
 from benchrunner.parameters.declared import Declared, parameter, parameters_of
 from benchrunner.parameters.parameter import NAME, NamedValues, Value
 
@@ -347,6 +347,5 @@ def check_fields(names: Iterable[str]) -> None:
     known = {*RECIPE_FIELDS, "parameters"}
     for name in names:
         if name not in known and not is_parameter(name):
-            close = closest_names(name, known)
-            meant = f"Did you mean {' or '.join(close)}? " if close else ""
-            raise RequestError(f"A recipe has no '{name}'. {meant}It has: {', '.join(sorted(known))}.")
+            meant = did_you_mean(name, known)
+            raise RequestError(f"A recipe has no '{name}'.{meant} It has: {', '.join(sorted(known))}.")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import final
 
 from benchrunner.backbones.backbone import Backbone, BackboneFamily
-from benchrunner.errors import CheckpointError, PluginError, RequestError, closest_names
-from benchrunner.io.messages import quoted
+from benchrunner.errors import CheckpointError, PluginError, RequestError
+from benchrunner.io.messages import did_you_mean, quoted
 from benchrunner.plugin_code import guarded
 from benchrunner.plugins.distributions import Plugin
 from benchrunner.plugins.offered_values import Offer, Offers, unknown_name
@@ -77,10 +77,8 @@ class BackboneSearch:
     ) -> RequestError:
         """Make the error for a backbone that no family knows; `refusal` is the error of the first that refused it."""
         if refusal is not None:
-            close = [] if _is_path(name) else closest_names(name, listed)
-            if not close:
-                return refusal
-            return type(refusal)(f"{str(refusal).removesuffix('.')}. Did you mean {' or '.join(close)}?")
+            meant = "" if _is_path(name) else did_you_mean(name, listed)
+            return type(refusal)(f"{str(refusal).removesuffix('.')}.{meant}") if meant else refusal
         if _is_path(name):
             return CheckpointError(f"{name} cannot be loaded: a folder with config.json and weights is expected.")
         asked = "" if plugin is None else f"Only the plugin '{plugin}' was asked. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Any, final
 
 from benchrunner.features.kernels import Kernels
@@ -33,7 +34,10 @@ class Diagnosis:
     """What to do about each name that several plugins offer."""
     not_used: str
     """Which installed plugins are not used, and why; empty if all are."""
-    workspace: Workspace
+    data: Path | None
+    runs: Path
+    cache: Path
+    offline: bool
     kernels: Kernels | None
     """What computes some operators on a CPU in place of torch."""
     capability: str
@@ -41,16 +45,11 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
-        facts = dict(vars(self))
-        del facts["workspace"], facts["capability"]
-        return facts | {
+        return {
+            **vars(self),
             "plugins": [f"{plugin.name} ({plugin.distribution} {plugin.version})" for plugin in self.plugins],
             "kernels": self.kernels
             and {"name": self.kernels.name, "operators": self.kernels.operators, "notes": self.kernels.notes},
-            "data": self.workspace.data,
-            "runs": self.workspace.runs,
-            "cache": self.workspace.cache,
-            "offline": self.workspace.settings.offline,
         }
 
 
@@ -70,7 +69,10 @@ def diagnose(plugins: Plugins, workspace: Workspace) -> Diagnosis:
         set_aside=tuple(plugins.set_aside),
         contests=tuple(plugins.contests),
         not_used=f"{note_on_choice()} {note_on_libraries()}".strip(),
-        workspace=workspace,
+        data=workspace.data,
+        runs=workspace.runs,
+        cache=workspace.cache,
+        offline=workspace.settings.offline,
         kernels=plugins.kernels,
         capability=torch.backends.cpu.get_cpu_capability(),
     )

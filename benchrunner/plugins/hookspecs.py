@@ -423,8 +423,8 @@ def describe_rows(task: Task, split: str, rows: Rows, train: Rows) -> Iterable[s
 @hookspec
 def read_value(kind: str, name: str, plugins: Any) -> Any:
     """Read what a name means that no plugin offers, such as a file's path; None leaves it to other plugins. `kind` is
-    `task`, `leaderboard` or another kind. Fits and studies keep the name of the value, which this hook must understand,
-    also in a worker process.
+    `task`, `leaderboard`, `suite` (names of tasks) or another. Fits and studies keep the name of the value, which this
+    hook must understand, also in a worker process.
 
     from pathlib import Path
 

@@ -9,8 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 from benchrunner.console.printing import print_note
 from benchrunner.console.standard_streams import ReservedOutput, is_reserved
@@ -51,11 +50,9 @@ class Loading:
         threading.Thread(target=self._watch, daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._ended.set()
-        self._output.__exit__(kind, error, trace)
+        self._output.__exit__(*error)
 
     @contextlib.contextmanager
     def plugin(self, name: str) -> Iterator[None]:

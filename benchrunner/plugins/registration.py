@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, final
 
 import pluggy
@@ -178,7 +177,7 @@ class _Manager(pluggy.PluginManager):
     """
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        if isinstance(plugin, ModuleType) and not inspect.isroutine(vars(plugin).get(name)):
+        if isinstance(plugin, ModuleType) and not isinstance(vars(plugin).get(name), FunctionType | MethodType):
             return None
         return super().parse_hookimpl_opts(plugin, name)
 

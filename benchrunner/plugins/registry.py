@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,6 @@ class Plugins:
         """The part of `set_aside` that is known from the kinds that were asked for."""
         self.packages: dict[str, Plugin] = {}
         """Package -> the plugin whose code is in it, in use or not: code of a plugin that is left out may run, too."""
-        self._library = cache(library)  # every fit of a grid asks
 
     @property
     def tasks(self) -> Offers[Task]:
@@ -292,7 +291,7 @@ class Plugins:
         """
         suppliers = {self.supplier(task): None}
         for package in sorted(code_behind(parts_of(task), self.packages) - {DISTRIBUTION}):
-            if plugin := self.packages.get(package) or self._library(package):
+            if plugin := self.packages.get(package) or library(package):
                 suppliers[plugin] = None
         return list(suppliers)
 
@@ -301,12 +300,14 @@ class Plugins:
         tasks = {}
         for name in names:
             known = self.tasks.names
-            members = sorted(full for full in known if _suite(full) == name)
-            if not members and self.tasks.offer(name) is None:
-                raise unknown_name("task", name, {*known, *map(_suite, known)})
-            for full in members or [name]:
-                task = self.tasks.find(full)
-                tasks[task.name] = task
+            members = sorted(full for full in known if full.startswith(f"{name}/"))
+            for paths in () if members else self.hook.read_value(kind="suite", name=name, plugins=self):
+                members += paths
+            for member in members or [name]:
+                offer = self.tasks.offer(member)
+                if offer is None:
+                    raise unknown_name("task", name, {*known, *(full.partition("/")[0] for full in known)})
+                tasks[offer.value.name] = offer.value
         return list(tasks.values())
 
     def grid(self, name: str) -> Mapping[str, Sequence[Any]]:
@@ -321,8 +322,3 @@ class Plugins:
         from benchrunner.parameters.grids import GRIDS
 
         return {**GRIDS, **{name: recipe.grid for name, recipe in self.recipes.items() if recipe.grid}}
-
-
-def _suite(task: str) -> str:
-    """Return the suite of a task's name."""
-    return task.partition("/")[0]

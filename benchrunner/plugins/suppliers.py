@@ -24,6 +24,7 @@ _distributions_of_packages = cache(metadata.packages_distributions)
 """Half a second of reading every installed distribution's list of files."""
 
 
+@cache  # every fit of a grid asks
 def library(package: str) -> Plugin | None:
     """Return an installed package that is no plugin's as a supplier; None for libraries that all tasks compute with."""
     for name in _distributions_of_packages().get(package, ()):

@@ -31,6 +31,10 @@ class _OfFit(Backbone):
     name: str
     inner: Backbone
 
+    @property
+    def frozen(self) -> bool:  # type: ignore[override]
+        return self.inner.frozen
+
     def layer_count(self, workspace: Workspace) -> int | None:
         return self.inner.layer_count(workspace)
 
@@ -49,7 +53,6 @@ class FinishedFit(_OfFit):
     folder: RunFolder
     fit: Fit
     about: str = "a finished fit"
-    frozen: bool = False
 
     def hands_on(self, fit: Fit, method: Method) -> bool:
         """Whether another fit can start from this fit's head: same problem and method, same recipe of the head."""
@@ -83,7 +86,6 @@ class UnchangedBackbone(_OfFit):
     """The backbone that a finished fit read and did not change, with the weights that it drew for the fit."""
 
     about: str = "the backbone of a finished fit"
-    frozen: bool = False
 
     def revision(self, workspace: Workspace) -> str:
         return self.inner.revision(workspace)
@@ -139,7 +141,7 @@ def _finished_fit(reference: str, plugins: Plugins, workspace: Workspace) -> tup
             "'benchrunner predict' with it: either fits it again."
         )
     inner, family = saved(folder, plugins, workspace)
-    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit, frozen=inner.frozen), family
+    return FinishedFit(f"{PREFIX}{folder.path.name}", inner, folder, fit), family
 
 
 def _run_of(model: Path) -> RunFolder | None:
@@ -182,7 +184,7 @@ def _unchanged(folder: RunFolder, reference: BackboneReference, plugins: Plugins
         raise CheckpointError(f"{needs}, which cannot be read: {error} {remedy}") from None
     if revision != reference.revision or maker(family, plugins) != folder.family():
         raise CheckpointError(f"{needs}, which is another one by now: its files or its plugin changed. {remedy}")
-    return UnchangedBackbone(str(folder.model), backbone, frozen=backbone.frozen), family
+    return UnchangedBackbone(str(folder.model), backbone), family
 
 
 def maker(family: BackboneFamily, plugins: Plugins) -> Family:

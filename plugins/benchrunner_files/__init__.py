@@ -15,12 +15,16 @@ __getattr__, __all__ = named_by_stub(__name__, __file__)
 
 @hookimpl
 def read_value(kind: str, name: str, plugins: Plugins) -> Any:
-    """Read the task or the leaderboard of a TOML file, or the task of a file that was read before, by its name."""
+    """Read the task or the leaderboard of a TOML file, a task that was read before, or a folder's task files."""
     is_file = name.endswith(".toml")
     if kind == "leaderboard" and is_file:
         from benchrunner_files.boards import read_board
 
         return read_board(Path(name), plugins)
+    if kind == "suite":
+        from benchrunner_files.suites import task_files
+
+        return task_files(name)
     if kind != "task":
         return None
     from benchrunner_files import formats, known_files

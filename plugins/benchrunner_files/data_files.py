@@ -11,11 +11,10 @@ from typing import Any
 from benchrunner import (
     DataError,
     DataNotFound,
-    Reshaped,
     Rows,
     Source,
     Workspace,
-    closest_names,
+    did_you_mean,
     quoted,
     some_names,
     sources,
@@ -23,7 +22,8 @@ from benchrunner import (
 from benchrunner.engine import Problem
 from benchrunner_files.formats import check_words
 from benchrunner_files.shapes import Shape
-from benchrunner_files.toml_text import TomlText, did_you_mean, files_beside, shown_path
+from benchrunner_files.suites import HOME
+from benchrunner_files.toml_text import TomlText, files_beside, shown_path
 from benchrunner_kinds import MultiLabel, Tag, WordColumns
 from benchrunner_submit import read_user_table
 from benchrunner_tasks import TABLE_SUFFIXES, table_file
@@ -48,8 +48,8 @@ def inside(folder: Path, name: str) -> Path:
 
 
 @dataclass(frozen=True)
-class InColumns(Reshaped):
-    """A data file or data set, in the columns of a problem. `columns` of `Reshaped` is not called: rows have lines."""
+class InColumns(sources.OfSource):
+    """A data file or data set, in the columns of a problem."""
 
     task_file: TomlText
     split: str
@@ -59,9 +59,6 @@ class InColumns(Reshaped):
     """Whether a missing label column is an error; splits of the role test and a user's own files may lack labels."""
     is_own: bool = True
     """Whether the file is the task's own, beside the task file, and not one that a user answers."""
-
-    def where(self, workspace: Workspace) -> str:
-        return self.source.where(workspace)
 
     def read(self, workspace: Workspace) -> Rows:
         import pyarrow as pa
@@ -97,6 +94,10 @@ class InColumns(Reshaped):
             alone = "each row is a document of its own: no context of neighbouring rows"
             rows = replace(rows, notes=(*rows.notes, alone))
         table = pa.table({name: rows.column(name, values) for name, values in columns.items()})
+        home = self.task_file.path.parent
+        suites = workspace.cache / HOME
+        if home.is_relative_to(suites):
+            rows = replace(rows, notes=(*rows.notes, f"from hub:{home.relative_to(suites)}"))
         return replace(rows, table=table)
 
     @property
@@ -152,8 +153,7 @@ class InColumns(Reshaped):
         if missing:
             path = shown_path(Path(str(getattr(self.source, "path", ""))), self.task_file.path.parent)
             name, column = next(iter(missing.items()))
-            close = closest_names(column, names)[:1]
-            meant = f" Did you mean {some_names(close[:1])}?" if close else ""
+            meant = did_you_mean(column, names)
             raise DataError(
                 f"{self._key(name)}: {path} has no column {quoted(column)}.{meant} Its columns are {some_names(names)}."
             )
@@ -178,10 +178,9 @@ class InColumns(Reshaped):
             for label in value if isinstance(value, list) else [value]:
                 if label in known or label is None:
                     continue
-                close = closest_names(str(label), listed)[:1]
-                meant = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(listed[:20])}."
+                meant = did_you_mean(str(label), listed, f" Known: {', '.join(listed[:20])}.")
                 place = Path(self.task_file.place("labels")).name
-                raise DataError(f"{rows.where(row)}: the label {quoted(label)} is not listed in {place}. {meant}")
+                raise DataError(f"{rows.where(row)}: the label {quoted(label)} is not listed in {place}.{meant}")
 
 
 def _header(path: Path) -> list[str]:

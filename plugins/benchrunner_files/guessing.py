@@ -13,6 +13,7 @@ from typing import Any, final
 
 from benchrunner import RequestError, Workspace, quoted
 from benchrunner_files.kinds import KINDS
+from benchrunner_files.task_files import ROLES
 from benchrunner_tasks import TABLE_SUFFIXES, table_file
 
 _ROWS = 20_000
@@ -25,9 +26,7 @@ _LABELS = ("label", "labels", "gold", "target", "class", "category", "y", "score
 _NO_TEXT = re.compile(r"(.*[_ -])?(id|ids|uid|guid|uuid|idx|index|key|url|date|time|split)", re.IGNORECASE)
 """Names of columns that hold no text to read."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?")
-_ROLES = {"train": "train", "training": "train", "dev": "dev", "validation": "dev", "valid": "dev", "val": "dev"}
-_ROLES |= {"test": "test"}
-_ROLE = re.compile(rf"(?<![a-z])({'|'.join(_ROLES)})(?![a-z])", re.IGNORECASE)
+_ROLE = re.compile(rf"(?<![a-z])({'|'.join(ROLES)})(?![a-z])", re.IGNORECASE)
 Columns = Mapping[str, Sequence[Any]]
 
 
@@ -184,9 +183,9 @@ def _guess_splits(path: Path, guess: Guess) -> None:
     """Guess which files beside the file hold the other splits: those whose names differ in the role alone."""
     splits = {"train": path.name}
     if role := _ROLE.search(path.stem):
-        if _ROLES[role[1].lower()] != "train":
+        if ROLES[role[1].lower()] != "train":
             guess.notes.append(f"{path.name} is taken for training data, although its name says {role[1]}")
-        for word, other in _ROLES.items():
+        for word, other in ROLES.items():
             beside = path.with_name(f"{path.stem[: role.start()]}{word}{path.stem[role.end() :]}{path.suffix}")
             if beside.is_file() and beside.name not in splits.values():
                 splits.setdefault(other, beside.name)

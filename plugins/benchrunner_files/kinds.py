@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, final
 
-from benchrunner import Classify, Regress, closest_names
+from benchrunner import Classify, Regress, did_you_mean
 from benchrunner.engine import Problem, decoding
 from benchrunner_kinds import Candidates, Choose, ClassifyWords, MultiLabel, Span, Tag
 
@@ -69,10 +69,9 @@ def kind_of(name: str) -> Kind:
         return KINDS[name]
     if ":" in name:
         return Kind(_of_plugin(name), {})
-    close = closest_names(name, KINDS)
-    meant = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(KINDS)}."
+    meant = did_you_mean(name, KINDS, f" Known: {', '.join(KINDS)}.")
     raise decoding.Mistake(
-        f"there is no problem {name!r}. {meant} The problem of a plugin is written 'PACKAGE:Class'.", "problem"
+        f"there is no problem {name!r}.{meant} The problem of a plugin is written 'PACKAGE:Class'.", "problem"
     )
 
 

@@ -6,11 +6,10 @@ import contextlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchrunner import RequestError, Task, Workspace, json_files
 from benchrunner.engine import write_json
-from benchrunner_files.data_files import InColumns
 from benchrunner_files.task_files import task_of
 from benchrunner_files.toml_text import TomlText
 
@@ -62,15 +61,13 @@ def find(name: str, plugins: Plugins) -> Task | None:
 
 def _check_same(file: TomlText, known: Task) -> None:
     """Raise a `RequestError` if a task of the same name was read from another file: its data may be other data."""
-    for split in known.splits.values():
-        for source in split.sources:
-            if isinstance(source, InColumns):
-                other = source.task_file
-                if other.path.resolve() != file.path.resolve() or other.described != file.described:
-                    raise RequestError(
-                        f"{file.path} and {other.path} give their tasks the same name, {known.name}, so that results "
-                        "could not be told apart: rename one of the files."
-                    )
+    source: Any = known.splits[known.train].sources[0]
+    other = source.task_file
+    if other.path.resolve() != file.path.resolve() or other.described != file.described:
+        raise RequestError(
+            f"{file.path} and {other.path} give their tasks the same name, {known.name}, so that results could not be "
+            "told apart: rename one of the files."
+        )
 
 
 def _noted_paths() -> list[Path]:

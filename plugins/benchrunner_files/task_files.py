@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-from benchrunner import PluginError, Recipe, RequestError, Role, Source, Split, Task, closest_names, quoted
+from benchrunner import PluginError, Recipe, RequestError, Role, Source, Split, Task, did_you_mean, quoted
 from benchrunner.engine import Problem, decoding
 from benchrunner_files.data_files import InColumns, inside
 from benchrunner_files.formats import Format, reader
@@ -20,6 +20,17 @@ from benchrunner_tasks import HubTable
 
 if TYPE_CHECKING:
     from benchrunner.results import Plugins
+
+ROLES: Mapping[str, Role] = {
+    "train": "train",
+    "training": "train",
+    "dev": "dev",
+    "validation": "dev",
+    "valid": "dev",
+    "val": "dev",
+    "test": "test",
+}
+"""Word in the name of a split or of its file -> role of the split."""
 
 
 @final
@@ -84,15 +95,13 @@ class TaskFile:
         if isinstance(given, SplitTable) and given.role is not None:
             return given.role
         begin = name.replace("-", "_").partition("_")[0]
-        roles: Mapping[str, Role] = {"train": "train", "dev": "dev", "test": "test"}
-        known = {**roles, "valid": "dev", "validation": "dev"}
-        if begin not in known:
+        if begin not in ROLES:
             raise decoding.Mistake(
                 f"the name {quoted(name)} does not begin with train, dev, validation or test: say the role, such as "
                 f'{{file = "...", role = "dev"}}.',
                 f"splits.{name}",
             )
-        return known[begin]
+        return ROLES[begin]
 
 
 def task_of(text: TomlText, plugins: Plugins) -> Task:
@@ -195,12 +204,11 @@ def _check_columns(described: TaskFile, text: TomlText) -> None:
     allowed = {*known, *described.keep, described.clusters}
     for column in described.columns if known else ():
         if column not in allowed:
-            close = closest_names(column, allowed)
-            meant = f"Did you mean {' or '.join(close)}?" if close else ""
+            meant = did_you_mean(column, allowed)
             listed = ", ".join(known)
             raise decoding.Mistake(
-                f"is no column of the problem '{described.problem.name}', whose columns are {listed}. {meant}".rstrip()
-                + f" To keep a further column, list it: keep = [{json.dumps(column)}].",
+                f"is no column of the problem '{described.problem.name}', whose columns are {listed}.{meant} "
+                f"To keep a further column, list it: keep = [{json.dumps(column)}].",
                 f"columns.{column}",
             )
     needed = {**dict.fromkeys(described.problem.label_columns, "the label"), **known}
@@ -232,7 +240,7 @@ def _split(name: str, described: TaskFile, shape: Shape, text: TomlText) -> Spli
     except PluginError as error:
         raise decoding.Mistake(str(error), "format") from None
     needs_labels = role != "test"
-    columns = InColumns(source, _unused, text, name, described.problem, shape, needs_labels)
+    columns = InColumns(source, text, name, described.problem, shape, needs_labels)
     return Split(role, (columns,), given.rows)
 
 
@@ -253,8 +261,3 @@ def _hub_table(hub: Hub | None, split: str, shape: Shape) -> Source:
     if hub is None:
         raise ValueError('say of which data set this is a split: a table [hub] with id = "OWNER/NAME"')
     return HubTable(hub.id, hub.config, split, shape.read_columns, revision=hub.revision)
-
-
-def _unused(table: Any) -> Any:
-    """Stand where `Reshaped` has a function of tables."""
-    return table

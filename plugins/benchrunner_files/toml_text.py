@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
 
-from benchrunner import RequestError, closest_names, json_files
+from benchrunner import RequestError, did_you_mean, json_files
 
 BOARD = "board"
 """Key of the table with a leaderboard, which says nothing about the task."""
@@ -99,9 +99,3 @@ def files_beside(path: Path, pattern: str = "*") -> list[str]:
     except OSError:
         return []
     return sorted(names)[:1000]
-
-
-def did_you_mean(name: str, known: list[str]) -> str:
-    """Suggest the closest of some names, as a sentence after a blank; empty if none is close."""
-    close = [repr(each) if not each.isprintable() else each for each in closest_names(name, known)[:2]]
-    return f" Did you mean {' or '.join(close)}?" if close else ""

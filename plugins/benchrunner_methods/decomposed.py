@@ -8,7 +8,6 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
-from benchrunner import RequestError
 from benchrunner.engine import randomness
 from benchrunner_methods.low_rank import LowRank, frozen_linear_layers
 
@@ -63,13 +62,7 @@ class DecomposedUpdates(nn.Module):
         super().__init__()
         self._layers = list[nn.Module]()
         part_of = dict[nn.Parameter, Decomposed]()
-        layers = list(frozen_linear_layers(encoder))
-        if not layers:
-            raise RequestError(
-                f"{type(encoder).__name__} has no linear layers, so that the method 'dora' has nothing to update. "
-                "Use --method finetune."
-            )
-        for name, layer in layers:
+        for name, layer in frozen_linear_layers(encoder, "dora"):
             weight = layer.get_parameter("weight")
             if weight not in part_of:
                 source = randomness.generator(seed, "low-rank update", name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -68,17 +68,12 @@ class LowRankUpdates(nn.Module):
         super().__init__()
         self._hooks: list[RemovableHandle] = []
         self._update_of: dict[nn.Parameter, LowRank] = {}
-        for name, layer in frozen_linear_layers(encoder):
+        for name, layer in frozen_linear_layers(encoder, "lora"):
             weight = layer.get_parameter("weight")
             if weight not in self._update_of:
                 source = randomness.generator(seed, "low-rank update", name)
                 self._update_of[weight] = LowRank(layer, rank=rank, alpha=alpha, source=source)
             self._hooks.append(layer.register_forward_hook(_adding(self._update_of[weight])))
-        if not self._update_of:
-            raise RequestError(
-                f"{type(encoder).__name__} has no linear layers, so that the method 'lora' has nothing to update. "
-                "Use --method finetune."
-            )
         self.updates = nn.ModuleList(self._update_of.values())
 
     def merge(self) -> None:
@@ -91,14 +86,24 @@ class LowRankUpdates(nn.Module):
         self._update_of.clear()
 
 
-def frozen_linear_layers(encoder: Encoder) -> Iterator[tuple[str, nn.Module]]:
-    """Yield the linear layers of an encoder that are frozen and share their weight with no embedding, with names."""
+def frozen_linear_layers(encoder: Encoder, method: str) -> list[tuple[str, nn.Module]]:
+    """List the linear layers of an encoder that are frozen and share their weight with no embedding, with names.
+
+    Raises a `RequestError` that names the method if there are none.
+    """
     tables = {module.weight for module in encoder.modules() if isinstance(module, nn.Embedding)}
+    layers = []
     for name, layer in encoder.named_modules():
         if _is_linear(layer):
             weight = layer.get_parameter("weight")
             if not weight.requires_grad and weight not in tables:
-                yield name, layer
+                layers.append((name, layer))
+    if not layers:
+        raise RequestError(
+            f"{type(encoder).__name__} has no linear layers, so that the method '{method}' has nothing to update. "
+            "Use --method finetune."
+        )
+    return layers
 
 
 def _is_linear(layer: nn.Module) -> bool:

@@ -104,9 +104,6 @@ class BeirQueries(Source):
         columns = {"query": "query-id", "document": "corpus-id", "grade": "score"}
         return TextTable(self.corpus.paths(f"qrels/{self.split}.tsv"), columns)
 
-    def unlabelled(self, label_columns: Collection[str]) -> Source:
-        return self
-
 
 def _by_id(rows: Rows) -> dict[str, int]:
     """Return the row of each id; raise a `DataError` for an id that is there twice."""

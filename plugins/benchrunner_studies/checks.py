@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from benchrunner import PluginError, RequestError, closest_names
+from benchrunner import PluginError, RequestError, did_you_mean
 from benchrunner.results import Study, study as parts
 
 
@@ -116,9 +116,9 @@ def choose(study: str, kind: str, extra: Mapping[str, bool], names: Iterable[str
     requested = dict.fromkeys(name.strip() for name in names if name.strip())
     for name in requested:
         if name.casefold() not in known:
-            close = closest_names(name, extra)
-            hint = f" Did you mean {' or '.join(close)}?" if close else ""
-            raise RequestError(f"{study} has no {kind} '{name}'.{hint} It has: {', '.join(extra)}.")
+            raise RequestError(
+                f"{study} has no {kind} '{name}'.{did_you_mean(name, extra)} It has: {', '.join(extra)}."
+            )
     if not requested:
         raise RequestError(f"Name one or more of the {kind}s of {study}: {', '.join(extra)}.")
     return {known[name.casefold()] for name in requested}

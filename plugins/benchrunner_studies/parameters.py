@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn, final
 
-from benchrunner import RequestError, closest_names
+from benchrunner import RequestError, closest_names, did_you_mean
 from benchrunner.engine import Parameter
 
 SEPARATORS = {"text": "", "list": ",", "words": " "}
@@ -123,9 +123,8 @@ class Values:
             return self._before(name).text(self.templates[name], place)
         if name not in self.words:
             known = sorted({*self.words, *self.templates})
-            close = closest_names(name, known)
-            hint = f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(known) or 'none'}."
-            raise RequestError(f"{place}: {{{name}}} is not defined. {hint}")
+            hint = did_you_mean(name, known, f" Known here: {', '.join(known) or 'none'}.")
+            raise RequestError(f"{place}: {{{name}}} is not defined.{hint}")
         value = self.joints[name].join(self.words[name])
         if suffix == ".file":
             return _file_name(name, value, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from benchrunner import Recipe, RequestError, closest_names
+from benchrunner import Recipe, RequestError, closest_names, did_you_mean
 from benchrunner.results import Plugins, StudyOptions, planning
 
 _BESIDE = ("method", "select_by", "start", "keep", "folds")
@@ -41,10 +41,10 @@ def read_recipe(texts: Mapping[str, str], where: str, plugins: Plugins) -> Study
 
 def _unknown(name: str, options: Collection[str]) -> RequestError:
     """Return the error for a name that is none of the options of a recipe."""
-    close = closest_names(name, (*options, *_BESIDE))
-    meant = f"Did you mean {' or '.join(option for option in close if option not in _BESIDE)}? " if close else ""
-    if close and close[0] in _BESIDE:
-        meant = f"Did you mean {close[0]}, which stands beside recipe, not in it? "
+    meant = did_you_mean(name, options)
+    for own in closest_names(name, (*options, *_BESIDE))[:1]:
+        if own in _BESIDE:
+            meant = f" Did you mean {own}, which stands beside recipe, not in it?"
     return RequestError(
-        f"a recipe has no '{name}'. {meant}It has: {', '.join(options)}, and parameters of methods, such as lora.rank."
+        f"a recipe has no '{name}'.{meant} It has: {', '.join(options)}, and parameters of methods, such as lora.rank."
     )

@@ -192,8 +192,8 @@ def _task(column: parts.Column, runner: Runner) -> Task:
     """Find a column's task; raise a `RequestError` if the task does not have the column's metrics or splits."""
     task = runner.plugins.tasks.find(column.task)
     term = column.term(task)
-    splits, metrics = [*task.named("dev"), *task.named("test")], [metric.name for metric in task.metrics]
-    named = [("dev or test split", term.split, splits), ("metric", term.metric, metrics)]
+    metrics = [metric.name for metric in task.metrics]
+    named = [("split", term.split, task.splits), ("metric", term.metric, metrics)]
     if column.select_by:
         named.append(("metric", column.select_by, metrics))
     if column.select_on:

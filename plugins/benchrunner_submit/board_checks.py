@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from benchrunner import PluginError, PublishedColumn, Task, closest_names
+from benchrunner import PluginError, PublishedColumn, Task, did_you_mean
 from benchrunner_submit.board_file import BoardFile
 
 
@@ -57,6 +57,5 @@ def _check_measured(place: str, column: PublishedColumn, task: Task) -> None:
 def _check_known(place: str, kind: str, name: str, known: Collection[str]) -> None:
     """Raise a `PluginError` that names the place, with its key, if there is no such name."""
     if name not in known:
-        close = closest_names(name, known)
-        hint = f"Did you mean {' or '.join(close)}?" if close else f"Known: {', '.join(sorted(known)) or 'none'}."
-        raise PluginError(f"{place}: there is no {kind} '{name}'. {hint}")
+        hint = did_you_mean(name, known, f" Known: {', '.join(sorted(known)) or 'none'}.")
+        raise PluginError(f"{place}: there is no {kind} '{name}'.{hint}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from benchrunner import closest_names
+from benchrunner import did_you_mean
 from benchrunner.engine import decoding
 
 Class = TypeVar("Class")
@@ -49,6 +49,5 @@ def _imported(name: str, is_wanted: Callable[[object], bool], wanted: str, key: 
     except Exception as error:  # whatever the plugin's module raises
         reason = f"{type(error).__name__}: {error}"
         raise decoding.Mistake(f"the module of '{name}' cannot be imported: {reason}.", key) from None
-    meant = closest_names(own_name, offered)
-    advice = f" Did you mean {meant[0]}?" if meant else ""
+    advice = did_you_mean(own_name, offered)
     raise decoding.Mistake(f"{module_name} has no {wanted.format(own_name)}.{advice}", key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from benchrunner import Faults
 from benchrunner_submit import Answers, ExpectedRows, FileKind
@@ -18,8 +18,6 @@ FORM = '{"idx": 0, "passage": {"questions": [{"idx": 0, "answers": [{"idx": 0, "
 
 class MultiRcFile(FileKind):
     """A line for each passage, with its questions and their answers inside, as numbers and labels. Rows are answers."""
-
-    unit: ClassVar[str] = "line"
 
     @property
     def row_columns(self) -> tuple[str, ...]:

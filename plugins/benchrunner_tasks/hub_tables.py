@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchrunner import DataNotFound, Rows, Source, Workspace, sources
 from benchrunner.engine import first_line, hub_access
@@ -12,6 +12,8 @@ from benchrunner_tasks.table_files import keys_of, value_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,26 +58,42 @@ class HubTable(Source):
         # The library reads HF_HUB_OFFLINE when it is imported, so it cannot be told to stay offline from here.
         if workspace.settings.offline and not constants.HF_HUB_OFFLINE:
             raise DataNotFound(f"{self.where(workspace)} is not asked: this workspace is offline")
-        is_online = constants.HF_HUB_OFFLINE is False
-        failure = workspace.hub.failure(self.where(workspace)) if is_online else None
         shows_progress = datasets.is_progress_bar_enabled()
         datasets.disable_progress_bars()
         try:
-            with workspace.hub.asking(self.where(workspace)), hub_access.cache_only(failure is not None):
-                return datasets.load_dataset(
+            return self.ask(
+                self.where(workspace),
+                workspace,
+                lambda _: datasets.load_dataset(
                     self.repository, self.configuration or None, split=self.split, revision=self.revision
-                )
-        except Exception as error:  # datasets passes on the errors of its transport, of any kind
-            reason = failure or first_line(error)
-            if isinstance(error, ConnectionError | TimeoutError) and failure is None:
-                if is_online:
-                    workspace.hub.lost(reason)
-                else:
-                    reason = "it is not in the cache, and HF_HUB_OFFLINE forbids to ask the hub; unset this variable"
-            raise DataNotFound(f"{self.where(workspace)} could not be read: {reason}") from error
+                ),
+            )
         finally:
             if shows_progress:
                 datasets.enable_progress_bars()
+
+    @staticmethod
+    def ask(wanted: str, workspace: Workspace, ask: Callable[[bool], T]) -> T:
+        """Ask the hub, or where it cannot be asked its local cache alone, which `ask` is told.
+
+        Raises `DataNotFound` with `wanted` and the reason.
+        """
+        from huggingface_hub import constants
+
+        is_offline = workspace.settings.offline or constants.HF_HUB_OFFLINE
+        failure = None if is_offline else workspace.hub.failure(wanted)
+        only_local = is_offline or failure is not None
+        try:
+            with workspace.hub.asking(wanted), hub_access.cache_only(only_local):
+                return ask(only_local)
+        except Exception as error:  # the hub's libraries pass on the errors of their transport, of any kind
+            reason = failure or first_line(error)
+            if isinstance(error, ConnectionError | TimeoutError) and failure is None:
+                if is_offline:
+                    reason = "it is not in the cache, and --offline or HF_HUB_OFFLINE forbids to ask the hub"
+                else:
+                    workspace.hub.lost(reason)
+            raise DataNotFound(f"{wanted} could not be read: {reason}") from error
 
 
 def _label_names(feature: Any) -> Sequence[str] | None:

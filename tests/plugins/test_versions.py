@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from benchrunner import Metric, Split, TextTable, Workspace, hookimpl
-from benchrunner.plugins import registry, suppliers
+from benchrunner.plugins import suppliers
 from benchrunner.plugins.discovery import discover
 from benchrunner.plugins.distributions import Plugin, installed_version, source_hash
 from benchrunner.runs.planner import Planner
@@ -203,7 +203,10 @@ def test_a_library_of_a_metric_or_source_is_a_supplier(
 
 def test_a_library_is_looked_up_once_for_all_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, hits = list[str](), Metric("hits", lambda gold, predicted: 1.0)
-    monkeypatch.setattr(registry, "library", lambda package: asked.append(package))
+    suppliers.library.cache_clear()
+    monkeypatch.setattr(
+        suppliers, "_distributions_of_packages", lambda: dict.fromkeys(["test_versions"], asked.append("") or ())
+    )
     plugins = discover(extra=[("own", plugin(register_tasks=[mood(metrics=(hits,))]))], installed=False)
     task = plugins.tasks.find("mood")
     assert plugins.suppliers_of(task) == plugins.suppliers_of(task)

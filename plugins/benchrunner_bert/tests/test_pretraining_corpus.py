@@ -23,7 +23,7 @@ from hub_server import Hub, Repository
 
 def text(path: Path, content: bytes, blank_lines: int = 1) -> TextFile:
     path.write_bytes(content)
-    return TextFile(path, path.name, blank_lines)
+    return TextFile(path, path.name, blank_lines=blank_lines)
 
 
 def read(source: Source) -> list[list[str]]:

@@ -15,7 +15,7 @@ from benchrunner_tasks import table_files
 
 ROWS = "text,mood\n" + "sun,glad\n" * 15
 FILE_FAULTS = {
-    "unknown key": ("problem =", 'metric = ["f1"]\nproblem =', r":1: metric: .* Did you mean metrics\?"),
+    "unknown key": ("problem =", 'metric = ["f1"]\nproblem =', r":1: metric: .* Did you mean metrics"),
     "unknown problem": ("classify", "clasify", r":1: problem: .* Did you mean classify"),
     "no problem": ('problem = "classify"\n', "", r"problem: is missing"),
     "one label": ('"glad", "sad"', '"glad"', r":2: labels: Classify needs two or more"),

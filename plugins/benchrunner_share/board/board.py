@@ -34,20 +34,17 @@ class Board:
     @cached_property
     def pages(self) -> Mapping[str, str]:
         """System -> name of its page."""
-        files = file_names(entry.name for entry in self.entries)
-        return {name: f"systems/{file}.html" for name, file in files.items()}
+        return file_names((entry.name for entry in self.entries), "systems/{}.html")
 
     @cached_property
     def task_pages(self) -> Mapping[str, str]:
         """Task -> name of its page."""
-        files = file_names(task.name for task in self.tasks)
-        return {name: f"tasks/{file}.html" for name, file in files.items()}
+        return file_names((task.name for task in self.tasks), "tasks/{}.html")
 
     @cached_property
     def homes(self) -> Mapping[str, str]:
         """Shared folder -> the folder of the site with its metadata."""
-        files = file_names(folder.name for folder in self.folders)
-        return {name: f"metadata/{file}" for name, file in files.items()}
+        return file_names((folder.name for folder in self.folders), "metadata/{}")
 
     @cached_property
     def metadata(self) -> Mapping[str, Mapping[str, str]]:

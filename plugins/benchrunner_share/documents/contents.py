@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchrunner import Filtered, Metric, Reshaped, Rows, Split, Task, Term
+from benchrunner import Metric, Rows, Split, Task, Term, sources
 from benchrunner.engine import decoding
 from benchrunner.results import CellResult, Prediction, Record, cells
 from benchrunner_tasks import HubTable
@@ -109,7 +109,7 @@ def _hub_data_set(split: Split, rows: int) -> dict[str, str | None] | None:
     if split.rows not in (None, rows):
         return None
     for source in split.sources:
-        while isinstance(source, Filtered | Reshaped):
+        while isinstance(source, sources.OfSource):
             source = source.source
         if isinstance(source, HubTable):
             place = {"repository": source.repository, "configuration": source.configuration or None}

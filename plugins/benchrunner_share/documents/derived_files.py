@@ -29,14 +29,17 @@ def derived_files(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"every_eval_ever/{path}", text
 
 
-def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Map each name, such as that of a backbone, to a name for its files; no two are equal, also if case is ignored."""
+def file_names(names: Iterable[str], form: str = "{}") -> dict[str, str]:
+    """Map each name, such as that of a backbone, to a name for its files; no two are equal, also if case is ignored.
+
+    `form` is the path with {} in the place of the name.
+    """
     files: dict[str, str] = {}
     used = set[str]()
     for name in dict.fromkeys(names):
         base = re.sub(r"[^A-Za-z0-9._-]+", "--", name)[:100].strip(".-") or "backbone"
         numbered = (f"{base}-{number}" for number in range(2, len(files) + 3))
-        files[name] = next(file for file in (base, *numbered) if file.casefold() not in used)
+        files[name] = next(file for file in map(form.format, (base, *numbered)) if file.casefold() not in used)
         used.add(files[name].casefold())
     return files
 

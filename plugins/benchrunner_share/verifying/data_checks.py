@@ -12,7 +12,7 @@ from typing import final
 
 from benchrunner import DataNotFound, Recipe, RequestError, Rows, Settings, Task, Workspace, quoted
 from benchrunner.engine import first_line
-from benchrunner.results import Fit, Plugins, Runner, predict, predicting
+from benchrunner.results import Plugins, Runner, predict, predicting
 from benchrunner_share.documents.contents import STUDY, are_sealed
 from benchrunner_share.documents.plan import Plan, RowFacts
 from benchrunner_share.verifying.findings import Findings
@@ -24,24 +24,17 @@ MOST_SPLITS = 1_000
 
 @final
 class OwnMajority:
-    """The majority answers to the verifier's rows, each planned and computed once."""
+    """The majority answers to the verifier's rows, each computed once."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self._fits: dict[tuple[str, Recipe], Fit] = {}
-        self._predicted: dict[tuple[str, str, str], predicting.Predicted] = {}
+        self._predicted: dict[tuple[str, Recipe, str], predicting.Predicted] = {}
 
-    def fit(self, task: Task, recipe: Recipe) -> Fit:
-        """Plan the majority answer to the training rows of a recipe."""
-        key = (task.name, recipe)
-        if key not in self._fits:
-            self._fits[key] = self.runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=recipe)
-        return self._fits[key]
-
-    def predicted(self, fit: Fit, split: str) -> predicting.Predicted:
-        """Return the majority answer to the rows of a split."""
-        key = (fit.id, fit.task, split)  # tasks may share a fit
+    def predicted(self, task: Task, recipe: Recipe, split: str) -> predicting.Predicted:
+        """Return the majority answer of the training rows of a recipe to the rows of a split."""
+        key = (task.name, recipe, split)
         if key not in self._predicted:
+            fit = self.runner.planner.plan(task, "", method=predicting.MAJORITY, recipe=recipe)
             self._predicted[key] = predict(fit, split, self.runner)
         return self._predicted[key]
 

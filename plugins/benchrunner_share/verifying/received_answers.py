@@ -71,7 +71,7 @@ class ReceivedAnswers:
 
     def majority(self, fit: Fit, task: Task, split: str) -> predicting.Predicted:
         """Return the answers of the majority of the own training rows, of as many as a fit learned from."""
-        return self._data.majority.predicted(self._data.majority.fit(task, fit.recipe), split)
+        return self._data.majority.predicted(task, fit.recipe, split)
 
     def forget(self) -> None:
         """Forget the answers that were read, but not their scores."""

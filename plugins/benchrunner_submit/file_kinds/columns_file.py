@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Faults, PluginError, either, quoted
+from benchrunner import Faults, PluginError, quoted
 from benchrunner_kinds import iob_tags
 from benchrunner_submit.file_kinds.file_kind import Answers, ExpectedRows, FileKind
+from benchrunner_submit.file_kinds.spellings import either
 from benchrunner_submit.file_kinds.text_files import decoded, encoded, lines_of
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
 
-from benchrunner import Faults, PluginError, either, quoted
+from benchrunner import Faults, PluginError, quoted
 from benchrunner.engine import decoding
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -20,6 +20,12 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 @final
 class Pairs(tuple[tuple[str, Any], ...]):
     """A JSON object as its pairs, which keep a key that is there twice."""
+
+
+def either(names: Iterable[str]) -> str:
+    """Join names by commas and 'or': '0 or 1'; 'a, b or c'."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 class Spelling(ABC):
@@ -113,7 +119,7 @@ class Labels(Spelling):
 
     def json_value(self, answer: Any) -> str | float:
         if str(answer) not in self.texts:
-            raise ValueError(f"expected one of the task's labels: {either(list(self.texts))}")
+            raise ValueError(f"expected one of the task's labels: {either(self.texts)}")
         return self.texts[str(answer)]
 
     def json_advice(self, value: Any) -> str | None:
@@ -121,12 +127,12 @@ class Labels(Spelling):
         if all(isinstance(own, str) for own in values):
             return super().json_advice(value)
         is_known = any(type(value) is type(own) and value == own for own in values)
-        return None if is_known else f"expected {either(list(self.labels_by_text))}"
+        return None if is_known else f"expected {either(self.labels_by_text)}"
 
     def advice(self, text: str) -> str | None:
         if text in self.labels_by_text:
             return None
-        expected = f"expected {either(list(self.labels_by_text))}"
+        expected = f"expected {either(self.labels_by_text)}"
         bare = _bare(text)
         if bare in self.labels_by_text:
             return f"{expected}, without quotes or spaces around it"

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchrunner import (
     DataError,
-    Filtered,
     RequestError,
-    Reshaped,
     Rows,
     Source,
     Workspace,
@@ -95,7 +93,7 @@ def _line_columns(task: Task) -> Sequence[str]:
     """Return the columns of a line of plain text; none where neither the problem nor a source names them."""
     known = dict[str, Any]()
     for source in _sources(task):
-        while isinstance(source, Filtered | Reshaped):
+        while isinstance(source, sources.OfSource):
             source = source.source
         if isinstance(columns := getattr(source, "columns", None), Mapping):
             known |= columns

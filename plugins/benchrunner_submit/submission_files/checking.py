@@ -10,11 +10,12 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
-from benchrunner import Faults, RequestError, either, quoted, some_names
+from benchrunner import Faults, RequestError, quoted, some_names
 from benchrunner.engine import problem
 from benchrunner.results import comparison
 from benchrunner_submit.board_file import BoardFile, Pair
 from benchrunner_submit.file_kinds.file_kind import ExpectedRows
+from benchrunner_submit.file_kinds.spellings import either
 from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.submission_files.archives import Entry, Unreadable, entries_of, is_single
 from benchrunner_submit.submission_files.manifests import Manifest, archive_digest, find_manifest
@@ -184,7 +185,7 @@ def _assigned(board: Leaderboard, path: Path) -> Assigned:
     file = _file_of(board, entry)
     if file is not None:
         return {file.name: entry}, []
-    names = either([file.name for file in board.files])
+    names = either(file.name for file in board.files)
     fault = "neither its name nor its content tells which file this is"
     return {}, [f"{quoted(entry.name)}: {fault}; call it {names}."]
 

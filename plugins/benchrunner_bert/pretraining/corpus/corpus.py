@@ -111,7 +111,7 @@ def _file(path: Path, name: str, blank_lines: int, passages_only: bool) -> Sourc
         case ".parquet":
             return Parquet(path, name, passages_only)
         case _:
-            return TextFile(path, name, blank_lines, passages_only)
+            return TextFile(path, name, passages_only, blank_lines)
 
 
 def _hub_set(reference: str, passages_only: bool | None) -> HubSet:

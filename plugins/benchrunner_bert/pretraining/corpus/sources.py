@@ -55,19 +55,25 @@ class Source(ABC):
         """Give paragraphs without line breaks; an empty paragraph ends a document."""
 
 
-@final
 @dataclass(frozen=True)
-class TextFile(Source):
-    """Plain text with one paragraph per line."""
+class FileOfTexts(Source):
+    """A file; its lines are texts, unless a subclass reads another format."""
 
     path: Path
     name: str
-    blank_lines: int = 1
-    """Number of blank lines in a row that end a document; with 0, only the end of the file does."""
     passages_only: bool = False
 
     def facts(self) -> SourceFacts:
         return file_facts(self.path, self.name)
+
+
+@final
+@dataclass(frozen=True)
+class TextFile(FileOfTexts):
+    """Plain text with one paragraph per line."""
+
+    blank_lines: int = 1
+    """Number of blank lines in a row that end a document; with 0, only the end of the file does."""
 
     def paragraphs(self) -> Iterator[str]:
         return passages(self._paragraphs()) if self.passages_only else self._paragraphs()
@@ -84,15 +90,8 @@ class TextFile(Source):
 
 @final
 @dataclass(frozen=True)
-class JsonLines(Source):
+class JsonLines(FileOfTexts):
     """One JSON object per line, each with a document. Line breaks in the document end paragraphs."""
-
-    path: Path
-    name: str
-    passages_only: bool = False
-
-    def facts(self) -> SourceFacts:
-        return file_facts(self.path, self.name)
 
     def paragraphs(self) -> Iterator[str]:
         for number, line in enumerate(lines(self.path, whole=True), start=1):
@@ -115,12 +114,8 @@ class JsonLines(Source):
 
 @final
 @dataclass(frozen=True)
-class Parquet(Source):
+class Parquet(FileOfTexts):
     """A table with a column of documents."""
-
-    path: Path
-    name: str
-    passages_only: bool = False
 
     def facts(self) -> SourceFacts:
         size, sha256 = hashed(self.path)
