@@ -38,7 +38,7 @@ BUDGETS = {
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
 WHOLE_CORE = 127_412
-EVERYTHING = 412_188
+EVERYTHING = 412_187
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 75_402
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
