@@ -66,7 +66,7 @@ def _task(number: int) -> Task:
     splits: dict[str, Split] = {}
     for role in ("train", "dev"):
         file = TextTable(f"task-{number:02}/{role}.tsv", {"a": "text", "label": "label"})
-        splits[role] = Split(role, (file,))  # type: ignore[arg-type]
+        splits[role] = Split(role, (file,))
     about = "Made-up rows with labels of chance."
     suite = Suite("growth")
     return Task(f"growth/{number:02}", about, Classify(LABELS), splits, (ACCURACY,), method="stand-in", suite=suite)
