@@ -192,13 +192,14 @@ class Plugins:
 
     def add(self, plugin: Plugin, module: object) -> None:
         """Take a plugin, or set it aside if its hooks cannot be called."""
-        for known in (self.core, *self.loaded):
-            if known.name == plugin.name:
-                text = f"{known.distribution} has a plugin of that name already, so that of {plugin.distribution}"
-                self.fail(plugin.name, PluginError(f"{text} is not used"))
-                return
         self.are_installed = False
         with self.setting_aside(plugin.name):
+            for known in (self.core, *self.loaded):
+                if known.name == plugin.name:
+                    raise PluginError(
+                        f"{known.distribution} has a plugin of that name already, so that of {plugin.distribution} "
+                        "is not used"
+                    )
             register(plugin, module, self.manager)
             self.loaded.append(plugin)
             if isinstance(module, ModuleType):
@@ -301,7 +302,9 @@ class Plugins:
         for name in names:
             known = self.tasks.names
             members = sorted(full for full in known if full.startswith(f"{name}/"))
-            for paths in () if members else self.hook.read_value(kind="suite", name=name, plugins=self):
+            for paths in (
+                () if members or self.tasks.offer(name) else self.hook.read_value(kind="suite", name=name, plugins=self)
+            ):
                 members += paths
             for member in members or [name]:
                 offer = self.tasks.offer(member)

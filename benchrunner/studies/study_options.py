@@ -118,7 +118,9 @@ class StudyOptions(Declared):
         if 0 in self.recipe.get("lr", ()):
             raise RequestError("With a learning rate of 0 nothing is learned: give lr a value such as 5e-5.")
         if len(_SEEDS & self.changes().keys()) + bool(self.looks) + len((self.folds or ())[1:]) > 1:
-            raise RequestError("Give restarts once, by seeds, restarts, until-clear or folds 5x3, of two numbers.")
+            raise RequestError(
+                "Give the restarts once: by seeds, restarts, until-clear, or the second number of folds 5x3."
+            )
 
     @staticmethod
     def declared(plugins: Plugins) -> Mapping[str, Parameter]:

@@ -6,15 +6,16 @@ import contextlib
 import os
 import platform
 import signal
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Literal, Self, final
+from typing import Any, Literal, Self, final
 
 from benchrunner import FitError, RequestError, Workspace
 from benchrunner.engine import seals, write_atomically
-from benchrunner.results import Event, Fit, FitAnswer, FitOrder, FitRunner, Plugins, Record, RunFolder
+from benchrunner.results import Event, Fit, FitAnswer, FitOrder, FitRunner, Plugins, Record, RunFolder, Runner
 
 PASSED_ON = "BENCHRUNNER_"
 """Beginning of the names of the environment variables that a worker gets from the command."""
@@ -53,8 +54,27 @@ class RemoteOrder:
             passed_on["HF_HUB_OFFLINE"] = "1"
         return cls(replace(order, workspace=places), Path.cwd(), passed_on, files, mark)
 
-    def run(self, report: Callable[[Fit, Event], None], plugins: Plugins | None = None) -> RemoteAnswer:
-        """Run the fit in this process. Errors are part of the answer; a `KeyboardInterrupt` is raised."""
+    def run(
+        self,
+        report: Callable[[Fit, Event], None],
+        plugins: Plugins | None = None,
+        *,
+        seconds: float = 0,
+        runners: MutableMapping[Any, Runner] | None = None,
+    ) -> RemoteAnswer:
+        """Run the fit in this process. Errors are part of the answer; a `KeyboardInterrupt` is raised.
+
+        `seconds` is the least time between two reported events that have no text. Orders with the same `runners` find
+        the plugins and the data of the order before, as in `FitOrder.run`.
+        """
+        sent = float("-inf")
+
+        def report_seldom(fit: Fit, event: Event) -> None:
+            nonlocal sent
+            if time.monotonic() - sent >= seconds or event.text:
+                sent = time.monotonic()
+                report(fit, event)
+
         # A command in the background (nohup ... &) ignores SIGINT; its worker must not, because it cancels the fit.
         with contextlib.suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -66,7 +86,7 @@ class RemoteOrder:
             places = self._places()
         except RequestError as error:
             return RemoteAnswer(FitAnswer(error=error), host)
-        answer = replace(self.order, workspace=places).run(report=report, plugins=plugins)
+        answer = replace(self.order, workspace=places).run(report=report_seldom, plugins=plugins, runners=runners)
         record, runs = answer.record, self.order.workspace.runs
         if record is None or places.runs == runs:
             return RemoteAnswer(answer, host)

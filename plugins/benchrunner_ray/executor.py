@@ -65,7 +65,7 @@ class _Tasks(Sender):
         known, progress = {fit.id: fit for fit in fits}, self._send(fits)
         while self._running:
             with interrupts.HeldBack():
-                ready, _ = ray.wait(list(self._running), timeout=POLL_SECONDS)
+                ready, _ = ray.wait(list(self._running), num_returns=len(self._running), timeout=POLL_SECONDS)
                 self._report(known, progress)
                 self._check_nodes()
             for reference in ready:

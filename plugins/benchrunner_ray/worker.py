@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
+from functools import lru_cache
 from typing import Any
 
-from benchrunner.results import Event, Fit
+from benchrunner.results import Event, Runner
 from benchrunner_clusters import RemoteAnswer, RemoteOrder
 
 PROGRESS_SECONDS = 0.5
@@ -14,7 +14,14 @@ PROGRESS_SECONDS = 0.5
 
 def run_fit(order: RemoteOrder, progress: Any) -> RemoteAnswer:
     """Run the fit of an order; send its progress to the actor `progress`."""
-    return order.run(_Sender(progress))
+    kept = _runners(order.mark)
+    return order.run(lambda fit, event: progress.put.remote(fit.id, event), seconds=PROGRESS_SECONDS, runners=kept)
+
+
+@lru_cache(maxsize=1)
+def _runners(mark: str) -> dict[Any, Runner]:
+    """Return what keeps the plugins and data of this process's last fit, if that was sent together with this one."""
+    return {}
 
 
 class Progress:
@@ -31,15 +38,3 @@ class Progress:
         """Give the events since the last call: fit id -> event."""
         events, self._events = self._events, {}
         return events
-
-
-class _Sender:
-    """Callback for progress that sends events to the actor, not too many of them."""
-
-    def __init__(self, progress: Any) -> None:
-        self._progress, self._sent = progress, float("-inf")
-
-    def __call__(self, fit: Fit, event: Event) -> None:
-        if time.monotonic() - self._sent >= PROGRESS_SECONDS or event.kind in ("waiting", "note"):
-            self._sent = time.monotonic()
-            self._progress.put.remote(fit.id, event)

@@ -116,13 +116,12 @@ class _Jobs(Sender):
         return executor
 
     def _submit(self, waiting: deque[Fit]) -> None:
-        """Submit what may be submitted now: whole arrays to SLURM, a few processes on this machine."""
+        """Submit jobs until `at_once` are queued or run: SLURM limits the jobs of a user, and one array of many."""
         from benchrunner_slurm.job import RunFit
 
-        local = self._settings.cluster == "local"
-        while waiting and (not local or len(self._running) < self._settings.at_once):
-            size = self._settings.at_once - len(self._running) if local else ARRAY_SIZE
-            fits = [waiting.popleft() for _ in range(min(size, len(waiting)))]
+        while waiting and len(self._running) < self._settings.at_once:
+            size = min(ARRAY_SIZE, self._settings.at_once - len(self._running), len(waiting))
+            fits = [waiting.popleft() for _ in range(size)]
             run_fit = RunFit()  # type: ignore[no-untyped-call]
             try:
                 with _sigint_reaches_children():

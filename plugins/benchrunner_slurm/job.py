@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 from submitit.helpers import Checkpointable
@@ -23,22 +23,15 @@ class RunFit(Checkpointable):
     def __call__(self, order: RemoteOrder, progress: Path) -> RemoteAnswer:
         """Run the fit of the order; write its progress to a file, which the command reads."""
         try:
-            return order.run(_ProgressFile(progress))
+            return order.run(partial(_write, progress), seconds=PROGRESS_SECONDS)
         except KeyboardInterrupt:  # cancelled; the training has written its checkpoint
             sys.exit(130)
         finally:
             progress.unlink(missing_ok=True)
 
 
-class _ProgressFile:
-    """Callback for progress that writes the last event to a file, every few seconds."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._written = path, float("-inf")
-
-    def __call__(self, fit: Fit, event: Event) -> None:
-        if time.monotonic() - self._written >= PROGRESS_SECONDS:
-            self._written = time.monotonic()
-            content = {"fit": fit.id, "kind": event.kind, "done": event.done, "total": event.total, "text": event.text}
-            with contextlib.suppress(OSError):  # progress that cannot be shown stops nothing
-                write_json(self._path, content)
+def _write(path: Path, fit: Fit, event: Event) -> None:
+    """Write an event of a fit to a file."""
+    content = {"fit": fit.id, "kind": event.kind, "done": event.done, "total": event.total, "text": event.text}
+    with contextlib.suppress(OSError):  # progress that cannot be shown stops nothing
+        write_json(path, content)

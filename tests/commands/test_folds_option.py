@@ -42,7 +42,7 @@ def test_a_dry_run_counts_the_trainings(shell: Shell) -> None:
         (("--folds", "0"), "a whole number from 1 up, not 0"),
         (("--folds", "five"), "whole number"),
         (("--folds", "49"), "train.tsv has 48 row(s), or groups of rows that belong together, too few for 49 folds"),
-        (("--folds", "5x3", "--restarts", "2"), "Give one of seeds, restarts, until-clear and folds 5x3"),
+        (("--folds", "5x3", "--restarts", "2"), "Give the restarts once: by seeds, restarts"),
         (("--folds", "5x3x2"), "folds 5x3"),
         (("--folds", "5", "--limit-dev", "3"), "every row is answered where fits are cross-validated"),
         (("--folds", "5", "--split", "test"), "--split test: none of these tasks has a test split."),

@@ -313,7 +313,7 @@ def test_hub_rows_have_label_names_and_decimals_and_are_cached(tmp_path: Path) -
     assert ask(environment | {"HF_HUB_OFFLINE": "1"}, whole) == [rows]
     (absent,) = ask(hub.environment(tmp_path / "new") | {"HF_HUB_OFFLINE": "1"}, whole)
     assert str(absent).endswith(
-        "could not be read: it is not in the cache, and HF_HUB_OFFLINE forbids to ask the hub; unset this variable"
+        "could not be read: it is not in the cache, and --offline or HF_HUB_OFFLINE forbids to ask the hub"
     )
 
 

@@ -27,7 +27,7 @@ BUDGETS = {
     "methods": 4_838,
     "metrics": 1_540,
     "parameters": 4_768,
-    "plugins": 9_747,
+    "plugins": 9_745,
     "problems": 3_105,
     "process": 1_780,
     "runs": 14_856,
@@ -37,10 +37,10 @@ BUDGETS = {
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_271
-EVERYTHING = 411_975
+WHOLE_CORE = 127_269
+EVERYTHING = 411_972
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 75_386
+WORDS = 75_340
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

@@ -30,7 +30,7 @@ def test_bad_study_arguments_are_refused_before_making_anything(name: str, kitch
 FAULTY = {
     "no such task": ('task = "mood"', 'task = "moods"', "column taste: There is no task 'moods'. Did you mean mine/mo"),
     "no such metric": ('metric = "matthews"', 'metric = "f1"', "column crust: mine/mood has no metric 'f1'; it has"),
-    "unknown split": ('task = "mood"', 'task = "mood"\nsplit = "tset"', "no dev or test split 'tset'; it has dev"),
+    "unknown split": ('task = "mood"', 'task = "mood"\nsplit = "tset"', "no split 'tset'; it has train, dev"),
     "no data": ('task = "mood"', 'task = "pairs"', "column taste: No data for mine/pairs"),
     "no such method": ('"features"\n', '"feature"\n', "There is no method 'feature'. Did you mean features"),
     "bad option": ('lr = "2e-3"', 'lr = "low"', "study.toml: column taste: lr must be a number from 0 up, not 'low'"),

@@ -17,7 +17,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "from 0 to 9,223,372,036,854,775,807, not 1,000,000,000,000,000,000,000,000,000,000.",
     ),
     "restarts": ({"restarts": 10**9}, "The option restarts must be a whole number from 1 to 10,000, not"),
-    "both": ({"restarts": 2, "seeds": (1,)}, "Give restarts once, by seeds, restarts, until-clear or folds 5x3"),
+    "both": ({"restarts": 2, "seeds": (1,)}, "Give the restarts once: by seeds, restarts"),
     "three folds": ({"folds": (5, 3, 2)}, "until-clear or folds 5x3, of two numbers."),
     "recipe": ({"recipe": "paper"}, "The option recipe is a mapping, so it cannot be 'paper'."),
     "unknown": ({"recipe": {"epoch": 3}}, "A recipe has no 'epoch'. Did you mean epochs or epsilon?"),

@@ -15,8 +15,10 @@ import pytest
 
 from benchrunner import FitError, RequestError
 from benchrunner.results import Computing, Event, Fit, Local, Runner
+from benchrunner_clusters import RemoteOrder
 from benchrunner_ray.executor import RayExecutor
 from benchrunner_ray.settings import RaySettings
+from benchrunner_ray.worker import run_fit
 from cluster_plugin import Home, results
 
 
@@ -59,6 +61,18 @@ def test_a_worker_finds_the_task_file(home: Home, connected: RayExecutor) -> Non
     assert [record.status for _, record in connected.run([fit], made.fit_runner)] == ["done"]
     assert [record.status for _, record in Local().run([fit], local.fit_runner)] == ["done"]
     assert results(made, fit) == results(local, fit)
+
+
+def test_a_worker_loads_plugins_once_for_what_is_sent_together(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = home.runner("kept")
+    progress = types.SimpleNamespace(put=types.SimpleNamespace(remote=lambda run, event: None))
+    loaded = list[str]()
+    for mark, fit in zip(("first", "first", "second"), home.fits(made, 3, method="failing"), strict=True):
+        monkeypatch.setattr("benchrunner.runs.fit_orders.discover", lambda of=mark: loaded.append(of) or made.plugins)
+        (made.workspace.runs / mark).parent.mkdir(exist_ok=True)
+        (made.workspace.runs / mark).touch()
+        run_fit(RemoteOrder.of(fit, made.fit_runner, cores=1, gpus=0, files="shared", mark=mark), progress)
+    assert loaded == ["first", "second"]
 
 
 def test_finished_fits_are_not_sent(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

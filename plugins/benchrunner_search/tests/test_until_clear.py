@@ -223,7 +223,7 @@ def test_looks_that_are_none_are_refused(looks: tuple[int, ...]) -> None:
 
 
 def test_one_way_to_say_the_restarts() -> None:
-    with pytest.raises(RequestError, match="one of seeds, restarts, until-clear and folds"):
+    with pytest.raises(RequestError, match="Give the restarts once"):
         StudyOptions.named({"restarts": 3, "until_clear": (3, 6)}, {}, plugins())
     below, looks = StudyOptions(restarts=5), StudyOptions.named({"until_clear": (3, 6)}, {}, plugins())
     assert looks.over(below) == looks and below.over(looks) == below

@@ -7,14 +7,16 @@ import signal
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import forked
 from benchrunner import FitError, RequestError
-from benchrunner.results import Event, Fit, Local
+from benchrunner.results import Event, Fit, FitAnswer, Local, Record
+from benchrunner_clusters import RemoteAnswer, RemoteOrder
 from benchrunner_slurm.executor import SlurmExecutor
 from benchrunner_slurm.settings import SlurmSettings
 from cluster_plugin import Home, results
@@ -130,6 +132,25 @@ def test_a_job_array_asks_for_what_the_settings_say(home: Home, monkeypatch: pyt
     for line in ("array=0-1%2", "partition=short", "time=7", "cpus-per-task=1", "mem=3GB", "job-name=benchrunner"):
         assert f"#SBATCH --{line}\n" in text, text
     assert "\nexport COLOUR=green\n" in text and text.count("#!/bin/bash") == 1
+
+
+def test_no_more_jobs_are_submitted_than_may_run(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = list[int]()
+
+    def map_array(run_fit: object, orders: Iterable[RemoteOrder], paths: object) -> list[Any]:
+        jobs = []
+        for order in orders:
+            answer = RemoteAnswer(FitAnswer(Record(order.order.fit.id, "done")))
+            jobs.append(types.SimpleNamespace(done=lambda: True, exception=lambda: None, result=lambda of=answer: of))
+        sizes.append(len(jobs))
+        return jobs
+
+    queue = types.SimpleNamespace(map_array=map_array)
+    monkeypatch.setattr("benchrunner_slurm.executor._Jobs._made", lambda jobs: queue)
+    made = home.runner()
+    fits = home.fits(made, 5)
+    done = [fit for fit, _ in SlurmExecutor(SlurmSettings(at_once=2)).run(fits, made.fit_runner)]
+    assert (done, sizes) == (fits, [2, 2, 1])
 
 
 def test_a_refused_array_is_one_sentence(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
