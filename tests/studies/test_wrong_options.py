@@ -18,7 +18,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "restarts": ({"restarts": 10**9}, "The option restarts must be a whole number from 1 to 10,000, not"),
     "both": ({"restarts": 2, "seeds": (1,)}, "Give the restarts once: by seeds, restarts"),
-    "three folds": ({"folds": (5, 3, 2)}, "until-clear or folds 5x3, of two numbers."),
+    "three folds": ({"folds": (5, 3, 2)}, "or the second number of folds 5x3."),
     "recipe": ({"recipe": "paper"}, "The option recipe is a mapping, so it cannot be 'paper'."),
     "unknown": ({"recipe": {"epoch": 3}}, "A recipe has no 'epoch'. Did you mean epochs or epsilon?"),
     "nothing": ({"recipe": {"lr": ()}}, "The option recipe maps each name to one value or more, not 'lr' to ()."),
