@@ -36,10 +36,14 @@ class Given(Method):
     trains_encoder = False
     trains_in_steps = False
 
-    def seeds(self, task: Task, backbone: str) -> tuple[int, ...]:
-        if task.folds:
-            raise RequestError(f"{backbone} answers whole splits, and no folds: leave --folds out.")
-        return tuple(sorted(files_of(Path(backbone), task, next(iter(task.named("dev")), ""))))
+    def seeds(self, backbone: str, *tasks: Task) -> tuple[int, ...]:
+        source = Path(backbone)
+        seeds = set[int]()
+        for task in tasks:
+            if task.folds:
+                raise RequestError(f"{backbone} answers whole splits, and no folds: leave --folds out.")
+            seeds.update(files_of(source, task, next(iter(task.named("dev")), "")))
+        return tuple(sorted(seeds))
 
     def fit(self, job: Job) -> Outcome:
         assert job.reference is not None

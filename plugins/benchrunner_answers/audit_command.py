@@ -53,14 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
         values = []
         for file in audited:
             flags = [{"code": comparison.code_of(flag), "name": flag} for flag in file.flags]
-            facts = {
-                "path": file.path,
-                "rows": file.rows,
-                "flags": flags,
-                "scores": file.scores,
-                "fault": file.fault,
-                "notes": file.notes,
-            }
+            facts = {**vars(file), "flags": flags}
+            del facts["text"]
             values.append(facts)
         output.print_json({"files": values, "notes": question.notes})
     else:

@@ -76,7 +76,20 @@ def test_options_of_training_are_for_what_is_trained(shell: Shell) -> None:
     assert "no fit of this study reads it" in shell.refused(*words, "--lr", "1e-3")
     assert "answers whole splits, and no folds" in shell.refused(*words, "--folds", "3")
     assert "answers all rows of" in shell(*words, "--limit-dev", "5")[1]
-    assert shell(*words, "--method", "finetune")[0] == 0
+    assert shell(*words, "--select-by", "matthews")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--restarts 3", "--seeds 4,5", "--method finetune", "--max-length 9", "--limit-train 5", "--until-clear 2,3"],
+)
+def test_options_of_fits_are_refused_beside_files_alone(shell: Shell, option: str) -> None:
+    write("a.tsv", 0)
+    write("b.tsv", 1)
+    words = ("compare", "a.tsv", "b.tsv", "--tasks", "mood", *shell.folders())
+    name = option.split()[0].removeprefix("--")
+    said = shell.refused(*words, *option.split())
+    assert f"The option {name} is for backbones that are fitted here: no fit of this study reads it." in said
 
 
 def test_answers_are_no_model(shell: Shell) -> None:
