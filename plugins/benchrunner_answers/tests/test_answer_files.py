@@ -92,6 +92,13 @@ def test_options_of_fits_are_refused_beside_files_alone(shell: Shell, option: st
     assert f"The option {name} is for backbones that are fitted here: no fit of this study reads it." in said
 
 
+def test_one_file_answers_one_task(shell: Shell) -> None:
+    write("a.tsv", 0)
+    said = shell.refused("compare", "a.tsv", "words", "--tasks", "mood", "pairs", *shell.folders())
+    assert "a.tsv is one file, and 2 tasks are asked for: give a folder with a file for each task" in said
+    assert "such as mood.tsv" in said
+
+
 def test_answers_are_no_model(shell: Shell) -> None:
     write("a.tsv", 0)
     result = compared(shell, "a.tsv")
