@@ -67,7 +67,9 @@ class Given(Method):
             raise DataError(f"{source} answers all rows of {rows.origin}: leave --limit-dev out.")
         files = files_of(source, task, split)
         if job.fit.seed not in files:
-            raise DataError(f"{source}: no file of answers to {task.name}, {split}, such as {_stem(task)}.{split}.tsv.")
+            folder = "FOLDER" if source.is_file() else source
+            path = f"{folder}/{_stem(task)}.{split}.tsv"
+            raise DataError(f"{source}: no file of answers to {task.name}, {split}, such as {path}.")
         return answers_in(files[job.fit.seed], task, rows, plugins)
 
 

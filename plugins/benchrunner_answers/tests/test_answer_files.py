@@ -99,6 +99,17 @@ def test_one_file_answers_one_task(shell: Shell) -> None:
     assert "such as mood.tsv" in said
 
 
+def test_a_task_without_a_file_is_named_with_its_place(shell: Shell) -> None:
+    write("d/mood.tsv", 0)
+    Path("data/pairs").mkdir()
+    for split in ("train", "dev"):
+        Path(f"data/pairs/{split}.tsv").write_text("one\ttwo\tgrade\n" + "a b\tc d\t1\ne f\tg h\t4\n")
+    words = ("compare", "d", "--tasks", "mood", "pairs", *shell.folders(), "--quiet")
+    code, out, _ = shell(*words)
+    said = " ".join(out.split())
+    assert code == 1 and "no file of answers to mine/pairs, dev, such as d/pairs.dev.tsv." in said
+
+
 def test_answers_are_no_model(shell: Shell) -> None:
     write("a.tsv", 0)
     result = compared(shell, "a.tsv")
@@ -112,7 +123,7 @@ def test_a_file_of_dev_does_not_answer_test(shell: Shell) -> None:
     path = Path("data/mood/test.tsv")
     path.write_text(Path("data/mood/dev.tsv").read_text())
     out = shell("compare", "a.tsv", "--tasks", "mood", "--split", "test", *shell.folders(), "--quiet", "--notes")[1]
-    assert "a.tsv: no file of answers to mine/mood, test" in out
+    assert "a.tsv: no file of answers to mine/mood, test, such as FOLDER/mood.test.tsv." in out
 
 
 def test_names_say_task_split_and_seed(tmp_path: Path) -> None:
