@@ -60,6 +60,22 @@ def test_files_that_differ_in_the_role_are_the_splits(
     assert "is there already, and is not overwritten" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", ["mood --from d.csv", "--from d.csv mood"])
+def test_the_name_may_stand_before_or_behind_the_file(
+    words: str,
+    tmp_path: Path,
+    plugins: Plugins,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text("text,label\n" + "x y,a\nz w,b\n" * 2)
+    assert main(["new", "task", *words.split()], plugins=plugins) == 0
+    assert [path.name for path in tmp_path.glob("*.toml")] == ["mood.toml"]
+    assert main(["new", "task", "one", "--from", "d.csv", "two"], plugins=plugins) == 2
+    assert "Give one name, not one, two." in capsys.readouterr().err
+
+
 def told_of(text: str, folder: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]) -> tuple[str, list[str]]:
     """Return the task file that `new task --from` writes for a table, and its notes."""
     (folder / "d.csv").write_text(text)
