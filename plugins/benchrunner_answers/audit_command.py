@@ -69,4 +69,5 @@ def _print(audited: Sequence[AuditedFile], notes: Sequence[str]) -> None:
     for file in audited:
         if file.text:
             print_line(file.text)
-        print_line(file.fault or f"flags: {file.coded_flags}")
+        flags = "; ".join(map(comparison.coded, file.flags)) or "none"
+        print_line(file.fault or f"flags: {flags}")

@@ -101,6 +101,36 @@ def test_columns_that_are_no_pair_are_said(
     assert "columns that are not used: 'genre', 'one', 'two'" in notes
 
 
+LABELS = {
+    "years of many values": ("released", [str(1990 + row % 14) for row in range(40)], "genre"),
+    "years of few values": ("released", ["1998", "2004"] * 20, "genre"),
+    "years with a gap": ("released", ["1998", ""] * 20, "genre"),
+    "dates by name": ("year", ["1", "2"] * 20, "genre"),
+    "grades": ("stars", ["1", "2", "5", "3"] * 10, "stars"),
+    "labels": ("mood", ["glad", "sad"] * 20, "mood"),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_a_label_is_no_year(case: str, tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]) -> None:
+    last, values, label = LABELS[case]
+    lines = [f"text,genre,{last}"]
+    for row, value in enumerate(values):
+        lines.append(f"a film number {row},{'crime' if row % 3 else 'love'},{value}")
+    file, notes = told_of("\n".join(lines) + "\n", tmp_path, plugins, capsys)
+    assert f'label = "{label}"\n' in file
+    unused = last if label == "genre" else "genre"
+    assert f"columns that are not used: '{unused}'" in notes
+
+
+def test_years_are_guessed_where_nothing_else_repeats(
+    tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["text,year", *(f"a film number {row},{1990 + row % 14}" for row in range(40))]
+    file, _ = told_of("\n".join(lines) + "\n", tmp_path, plugins, capsys)
+    assert 'label = "year"\n' in file and 'problem = "regress"\n' in file
+
+
 FAULTS = {
     "nothing there": ("", None, "there is no such file"),
     "no rows": ("a.csv", "text,label\n", "no rows, from which"),
