@@ -157,8 +157,13 @@ class Method(ABC):
         own = name.removeprefix(f"{self.name}.")
         known = {parameter.name: parameter for parameter in self.parameters}
         if own not in known:
-            advice = "'benchrunner list methods' shows the parameters of all methods."
-            raise UnknownName("parameter", own, known, advice, where=f"of the method '{self.name}'")
+            raise UnknownName(
+                "parameter",
+                own,
+                known,
+                "'benchrunner list methods' shows the parameters of all methods.",
+                where=f"of the method '{self.name}'",
+            )
         return known[own]
 
     def check_declared(self) -> None:
@@ -207,8 +212,8 @@ class Method(ABC):
         """Raise a `RequestError` if the method cannot use the values of a recipe together."""
         return
 
-    def seeds(self, task: Task, backbone: str) -> tuple[int, ...]:
-        """Return the seeds of which there are answers to a task; only methods that give answers implement it."""
+    def seeds(self, backbone: str, *tasks: Task) -> tuple[int, ...]:
+        """Return the seeds of which there are answers to tasks; only methods that give answers implement it."""
         raise NotImplementedError
 
     @abstractmethod

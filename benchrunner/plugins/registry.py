@@ -77,7 +77,7 @@ class Plugins:
         self._offers: dict[str, Offers[Any]] = {}
         """The kinds that were asked for."""
         self._families: list[Offer[BackboneFamily]] = []
-        self.known_set_aside: list[SetAside] = []
+        self.known_set_aside = list[SetAside]()
         """The part of `set_aside` that is known from the kinds that were asked for."""
         self.packages: dict[str, Plugin] = {}
         """Package -> the plugin whose code is in it, in use or not: code of a plugin that is left out may run, too."""
@@ -197,8 +197,7 @@ class Plugins:
             for known in (self.core, *self.loaded):
                 if known.name == plugin.name:
                     raise PluginError(
-                        f"{known.distribution} has a plugin of that name already, so that of {plugin.distribution} "
-                        "is not used"
+                        f"{known.distribution} has a plugin of that name; that of {plugin.distribution} is not used"
                     )
             register(plugin, module, self.manager)
             self.loaded.append(plugin)

@@ -55,7 +55,7 @@ class Comparison:
     parts: tuple[Part, ...] = field(default=(), repr=False, compare=False)
     """The parts of the variance of the difference; none if no answer differs."""
     detectable: float = 0.0
-    """The true difference that such answers show as clear in 80 of 100 studies."""
+    """The true difference that such answers show as clear in 80 of 100 studies; a `Pair` knows whether they say it."""
     lower_is_better: bool = False
     """Whether the metric is an error, so that a negative difference says that `a` is better."""
     most: float | None = None
@@ -85,12 +85,6 @@ class Comparison:
         equal, this says nothing about other rows.
         """
         return max(-self.low, self.high) <= margin
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields; what is detectable is said of a `Pair`, which knows whether a fit learned anything."""
-        facts = dict(vars(self))
-        del facts["detectable"]
-        return facts
 
 
 class Pairing(NamedTuple):
@@ -161,8 +155,8 @@ class Pair:
 
     def as_json(self) -> dict[str, Any]:
         """Return the test as JSON values, on the scale of the metric's values."""
-        facts = self.comparison.as_json()
-        del facts["parts"], facts["most"]
+        facts = dict(vars(self.comparison))
+        del facts["parts"], facts["detectable"], facts["most"]
         return facts | {
             "adjusted_p": self.adjusted_p,
             "is_clear": self.is_clear,

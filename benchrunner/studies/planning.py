@@ -105,7 +105,7 @@ def planned(cell: Cell, runner: Runner) -> Cell:
     method = runner.plugins.methods.find(cell.method or cell.task.method)
     row_count = len(runner.planner.rows(cell.task, cell.task.train))
     if method.given_answers:
-        own_seeds = method.seeds(cell.task, cell.backbone) or (0,)  # without a file, this fit tells what is missing
+        own_seeds = method.seeds(cell.backbone, cell.task) or (0,)  # without a file, this fit tells what is missing
         cell = replace(cell, fitting=replace(cell.fitting, seeds=own_seeds, looks=()))
     recipes, seeds = grid_and_seeds(cell.fitting, cell.task, method, row_count)
     candidates = []
@@ -117,8 +117,9 @@ def planned(cell: Cell, runner: Runner) -> Cell:
 
 def restarts(cell: Cell, method: str, recipe: Recipe, seeds: Iterable[int], runner: Runner) -> tuple[Fit, ...]:
     """Plan the fits of a grid point."""
-    plan = runner.planner.plan
-    return tuple(plan(cell.task, cell.backbone, method=method, recipe=recipe, seed=seed) for seed in seeds)
+    return tuple(
+        runner.planner.plan(cell.task, cell.backbone, method=method, recipe=recipe, seed=seed) for seed in seeds
+    )
 
 
 def grid_and_seeds(

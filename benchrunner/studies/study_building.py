@@ -93,12 +93,9 @@ def _check(
     names = [task.name for task in tasks]
     if not backbones or not tasks:
         raise RequestError("A study needs at least one backbone and one task.")
-    if len(set(backbones)) != len(backbones) or len(set(names)) != len(names):
-        raise RequestError(
-            f"A study may name each backbone and each task only once, not {', '.join((*backbones, *names))}."
-        )
-    if len(set(methods)) != len(methods):
-        raise RequestError(f"A study may name each method only once, not {', '.join(methods)}.")
+    for kind, given in (("backbone", backbones), ("task", names), ("method", methods)):
+        if len(set(given)) != len(given):
+            raise RequestError(f"A study may name each {kind} only once, not {', '.join(given)}.")
     known = dict[str, None]()
     for task in tasks:
         if not task.named("dev"):

@@ -42,6 +42,8 @@ RECIPE_OPTIONS: Mapping[str, Parameter] = {
 """The declarations of what `StudyOptions.recipe` may name, except parameters of methods."""
 _SEEDS = {"seeds", "restarts"}
 """Options that say how many restarts there are, as looks do; one of them is given."""
+_OF_SCORES = {"limit_dev", "select", "select_by"}
+"""Options that are read where nothing is fitted, too."""
 
 
 @final
@@ -200,11 +202,24 @@ class StudyOptions(Declared):
         search = {**below.search, **self.search}
         return dataclasses.replace(self, recipe={**recipe, **self.recipe}, looks=looks, search=search, **others)
 
-    def _unread(self, read: Collection[str], plugins: Plugins) -> list[str]:
-        """Name what is given and not read by fits that read these recipe fields and parameters."""
+    def _unread(self, read: Collection[str], plugins: Plugins, *, fits: bool = True) -> list[str]:
+        """Name what is given and not read by fits that read these recipe fields and parameters; `fits` as below."""
         declared = self.declared(plugins)
-        names = (*self.recipe, *self.changes(), *self.search)
-        return [name for name in names if not _is_read(name, declared.get(name), read)]
+        names = [*self.recipe, *self.changes(), *self.search]
+        if self.looks:
+            names.append(search_of(plugins).looks)
+        unread = []
+        for name in names:
+            own = declared.get(name)
+            if own is None or own.read_by not in ("", STEPS):
+                is_read = name in read
+            elif own.read_by:
+                is_read = "lr" in read
+            else:
+                is_read = fits or name in _OF_SCORES
+            if not is_read:
+                unread.append(name)
+        return unread
 
     def without_unread(self, read: Collection[str], plugins: Plugins) -> StudyOptions:
         """Drop what fits do not read: `read` names the recipe fields and the parameters that they read."""
@@ -216,12 +231,16 @@ class StudyOptions(Declared):
         others: dict[str, Any] = dict.fromkeys(self.changes().keys() & names)
         return dataclasses.replace(self, recipe=recipe, search=search, **others)
 
-    def check_read(self, read: Collection[str], plugins: Plugins) -> None:
-        """Raise a `RequestError` for an option that no fit reads: `read` names what the fits of all methods read."""
-        for name in self._unread(read, plugins):
+    def check_read(self, read: Collection[str], plugins: Plugins, *, fits: bool = True) -> None:
+        """Raise a `RequestError` for an option that no fit reads: `read` names what the fits of all methods read.
+
+        `fits` says whether anything is fitted: files of answers alone are scored as they are.
+        """
+        for name in self._unread(read, plugins, fits=fits):
             if own := self.declared(plugins).get(name):
                 raise RequestError(
-                    f"The option {own.written} is for {own.read_by}: no fit of this study reads it. Leave it out."
+                    f"The option {own.written} is for {own.read_by or 'backbones that are fitted here'}: no fit of "
+                    "this study reads it. Leave it out."
                 )
             method = name.rpartition(".")[0]
             raise RequestError(
@@ -256,7 +275,7 @@ class StudyOptions(Declared):
         for name, backbone in named.items():
             if only := runner.planner.only_method(backbone):
                 own_methods[name] = only
-                if not any(plugins.methods.find(only).seeds(task, backbone) for task in tasks):
+                if not plugins.methods.find(only).seeds(backbone, *tasks):
                     raise RequestError(
                         f"{backbone} is no model (there is no config.json), and has no file of answers that is named "
                         "after a task: TASK.tsv."
@@ -266,7 +285,7 @@ class StudyOptions(Declared):
         for task in tasks:
             for method in (*asked, *own_methods.values()):
                 read |= self.read_by(task, method, runner)
-        self.check_read(read, plugins)
+        self.check_read(read, plugins, fits=bool(asked))
         study = compared(
             named,
             tuple(tasks),
@@ -348,11 +367,6 @@ class StudyOptions(Declared):
 _DECLARED = {**RECIPE_OPTIONS, **parameters_of(StudyOptions)}
 
 
-def _written(name: str) -> str:
-    """Return a name as users write it."""
-    return name.replace("_", "-")
-
-
 def _values(name: object, given: Any) -> tuple[Any, ...]:
     """Return what is given for a recipe field or a parameter as a tuple of values, and check those of a field."""
     values = tuple(given) if isinstance(given, tuple | list) else (given,)
@@ -364,7 +378,7 @@ def _values(name: object, given: Any) -> tuple[Any, ...]:
         check_fields([name])
     own = RECIPE_OPTIONS[name]
     if len(values) > 1 and not own.in_grid:
-        raise RequestError(f"The option {_written(name)} has one value for all fits, not {len(values)}.")
+        raise RequestError(f"The option {own.written} has one value for all fits, not {len(values)}.")
     if own is _PRECISION:
         return (own.checked(values[0], "The option precision"),)
     recipes = [Recipe.from_json({name: value}) for value in values]
@@ -375,9 +389,8 @@ def _field(name: str) -> tuple[Parameter, str]:
     """Return a field of a recipe and its name, which users may write with hyphens."""
     own = RECIPE_OPTIONS.get(name.replace("-", "_"))
     if own is None:
-        raise UnknownName(
-            "parameter", name, map(_written, RECIPE_OPTIONS), "A method's are written METHOD.NAME, such as lora.rank."
-        )
+        known = [option.written for option in RECIPE_OPTIONS.values()]
+        raise UnknownName("parameter", name, known, "A method's are written METHOD.NAME, such as lora.rank.")
     return own, own.name
 
 
@@ -387,10 +400,3 @@ def _method_parameter(name: str, plugins: Plugins) -> tuple[Parameter, str]:
     method = plugins.methods.find(method_name)
     full_name = f"{method.name}.{own}"
     return method.parameter(full_name), full_name
-
-
-def _is_read(name: str, own: Parameter | None, read: Collection[str]) -> bool:
-    """Return whether fits read a recipe field, a parameter of a method, or another option."""
-    if own is None or own.read_by not in ("", STEPS):
-        return name in read
-    return not own.read_by or "lr" in read

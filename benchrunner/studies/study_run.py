@@ -103,9 +103,8 @@ def _measured(result: Result, runner: Runner, *, show: bool) -> list[Cost]:
             fits.setdefault(cell.cell.system, []).append(fit)
             if record := runner.folder(fit).record():
                 records[fit.id] = record
-    measure = runner.plugins.hook.measure_costs
     with guarded("Measuring costs"):
-        parts = measure(
+        parts = runner.plugins.hook.measure_costs(
             fits=fits, records=records, workspace=runner.workspace, computing=runner.resolved, show_progress=show
         )
         return [cost for part in parts for cost in part]

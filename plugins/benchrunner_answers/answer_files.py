@@ -36,10 +36,19 @@ class Given(Method):
     trains_encoder = False
     trains_in_steps = False
 
-    def seeds(self, task: Task, backbone: str) -> tuple[int, ...]:
-        if task.folds:
-            raise RequestError(f"{backbone} answers whole splits, and no folds: leave --folds out.")
-        return tuple(sorted(files_of(Path(backbone), task, next(iter(task.named("dev")), ""))))
+    def seeds(self, backbone: str, *tasks: Task) -> tuple[int, ...]:
+        source = Path(backbone)
+        seeds = set[int]()
+        for task in tasks:
+            if task.folds:
+                raise RequestError(f"{backbone} answers whole splits, and no folds: leave --folds out.")
+            seeds.update(files_of(source, task, next(iter(task.named("dev")), "")))
+        if len(tasks) > 1 and source.is_file():
+            raise RequestError(
+                f"{backbone} is one file, and {len(tasks)} tasks are asked for: give a folder with a file for each "
+                f"task, such as {_stem(tasks[0])}{source.suffix}, or name one task."
+            )
+        return tuple(sorted(seeds))
 
     def fit(self, job: Job) -> Outcome:
         assert job.reference is not None
@@ -58,8 +67,9 @@ class Given(Method):
             raise DataError(f"{source} answers all rows of {rows.origin}: leave --limit-dev out.")
         files = files_of(source, task, split)
         if job.fit.seed not in files:
-            stem = (task.title or task.name.rpartition("/")[2]).lower()
-            raise DataError(f"{source}: no file of answers to {task.name}, {split}, such as {stem}.{split}.tsv.")
+            folder = "FOLDER" if source.is_file() else source
+            path = f"{folder}/{_stem(task)}.{split}.tsv"
+            raise DataError(f"{source}: no file of answers to {task.name}, {split}, such as {path}.")
         return answers_in(files[job.fit.seed], task, rows, plugins)
 
 
@@ -120,6 +130,11 @@ def files_of(source: Path, task: Task, split: str) -> dict[int, Path]:
             if other != path:
                 raise DataError(f"{path} and {other} both answer {task.name}, {split}. Keep one of them.")
     return found
+
+
+def _stem(task: Task) -> str:
+    """Return the usual name of a file of answers to a task, without split and suffix."""
+    return (task.title or task.name.rpartition("/")[2]).lower()
 
 
 def _files(source: Path) -> Iterator[Path]:

@@ -7,11 +7,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
 from benchrunner import DataError, DataNotFound, RequestError, Rows, Score, Task
 from benchrunner.engine import problem
-from benchrunner.results import Runner, comparison, predict, predicting
+from benchrunner.results import Runner, predict, predicting
 from benchrunner_answers.layouts import answers_in
 from benchrunner_submit import rows_of
 
@@ -55,11 +56,6 @@ class AuditedFile:
     fault: str = ""
     """Why the file is invalid, in a sentence or two; empty for a valid file."""
 
-    @property
-    def coded_flags(self) -> str:
-        """The flags with their codes, as text."""
-        return "; ".join(f"{comparison.code_of(flag)} {flag}" for flag in self.flags) or "none"
-
 
 def question_of_task(
     task: Task,
@@ -67,7 +63,7 @@ def question_of_task(
     runner: Runner,
     *,
     gold: Path | None = None,
-    files: Mapping[str, Path] | None = None,
+    files: Mapping[str, Path] = MappingProxyType({}),
 ) -> Question:
     """Return what a split of a task asks (default: the first dev split).
 
@@ -77,7 +73,7 @@ def question_of_task(
     name = split or next(iter(task.named("dev")), task.train)
     if name not in task.splits:
         raise RequestError(f"{task.name} has no split '{name}'; it has {', '.join(task.splits)}.")
-    for option, path in (files or {}).items():
+    for option, path in files.items():
         if task.scorer is None or option not in task.scorer.options:
             known = ", ".join(task.scorer.options) if task.scorer else ""
             raise RequestError(
@@ -87,10 +83,10 @@ def question_of_task(
             raise RequestError(f"--file {option}={path}: there is no such file.")
     is_named = split is not None or gold is not None
     if not is_named and task.scorer is not None and not task.scorer.needs_gold:
-        return Question(task, None, runner, files=files or {})
+        return Question(task, None, runner, files=files)
     rows = runner.planner.rows(task, name) if gold is None else rows_of(task, name, gold, runner.workspace)
     notes = tuple(f"{rows.origin}: {note}" for note in rows.notes)
-    question = Question(task, rows, runner, files or {}, notes=notes)
+    question = Question(task, rows, runner, files, notes=notes)
     if task.problem.gold(rows.table) is None:
         return dataclasses.replace(question, notes=(*notes, f"{rows.origin} has no labels: nothing is scored."))
     if gold is not None:

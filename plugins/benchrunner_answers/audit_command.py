@@ -53,14 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
         values = []
         for file in audited:
             flags = [{"code": comparison.code_of(flag), "name": flag} for flag in file.flags]
-            facts = {
-                "path": file.path,
-                "rows": file.rows,
-                "flags": flags,
-                "scores": file.scores,
-                "fault": file.fault,
-                "notes": file.notes,
-            }
+            facts = {**vars(file), "flags": flags}
+            del facts["text"]
             values.append(facts)
         output.print_json({"files": values, "notes": question.notes})
     else:
@@ -75,4 +69,5 @@ def _print(audited: Sequence[AuditedFile], notes: Sequence[str]) -> None:
     for file in audited:
         if file.text:
             print_line(file.text)
-        print_line(file.fault or f"flags: {file.coded_flags}")
+        flags = "; ".join(map(comparison.coded, file.flags)) or "none"
+        print_line(file.fault or f"flags: {flags}")

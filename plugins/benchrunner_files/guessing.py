@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
@@ -23,7 +23,7 @@ _CLASSES = 50
 _GRADES = 12
 """Whole numbers of more values than this are a regression."""
 _LABELS = ("label", "labels", "gold", "target", "class", "category", "y", "score", "rating", "grade", "similarity")
-_NO_TEXT = re.compile(r"(.*[_ -])?(id|ids|uid|guid|uuid|idx|index|key|url|date|time|split)", re.IGNORECASE)
+_NO_TEXT = re.compile(r"(.*[_ -])?(id|ids|uid|guid|uuid|idx|index|key|url|date|time|year|split)", re.IGNORECASE)
 """Names of columns that hold no text to read."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?")
 _ROLE = re.compile(rf"(?<![a-z])({'|'.join(ROLES)})(?![a-z])", re.IGNORECASE)
@@ -121,17 +121,24 @@ def _columns(path: Path) -> Columns:
 
 
 def _label(columns: Columns) -> str | None:
-    """Return the column with a usual name of labels, or else the last column of few short values that repeat."""
+    """Return the column with a usual name of labels, or else the last column of few short values that repeat.
+
+    Numbers larger than grades, such as years, and names of ids and dates count only where no other column can be one.
+    """
     by_name = {name.casefold(): name for name in columns}
     for name in _LABELS:
         if name in by_name:
             return by_name[name]
+    second = None
     for name in reversed(list(columns)):
         values = set(map(_written, columns[name]))
         is_short = all(len(value) <= 40 for value in values)
         if is_short and 2 <= len(values) <= min(_CLASSES, len(columns[name]) // 2):
-            return name
-    return None
+            is_measure = max(_numbers(values - {"", "null"}), default=0) > _GRADES
+            if not is_measure and not _NO_TEXT.fullmatch(name):
+                return name
+            second = second or name
+    return second
 
 
 def _texts(columns: Columns, names: Sequence[str]) -> list[str]:
@@ -168,7 +175,7 @@ def _guess_answers(guess: Guess, label: str, values: Sequence[Any], path: Path) 
         guess.notes.append(f"labels that only one row has: {', '.join(rare[:5])}: is one misspelled?")
 
 
-def _numbers(values: Sequence[Any]) -> list[float]:
+def _numbers(values: Collection[Any]) -> list[float]:
     """Return the values as numbers; none if one of them is no number."""
     if any(isinstance(value, bool) or not _NUMBER.fullmatch(str(value)) for value in values):
         return []

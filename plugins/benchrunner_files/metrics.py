@@ -97,9 +97,9 @@ def _known(problem: Problem) -> dict[str, Metric]:
     if isinstance(problem, Candidates):
         return {"accuracy": RIGHT_CHOICE}
     labels = getattr(problem, "labels", ())
-    known = {"exact_match": EXACT_MATCH} if isinstance(problem, MultiLabel) else {"accuracy": ACCURACY}
+    known = {"accuracy": ACCURACY}
     if isinstance(problem, MultiLabel):
-        known["f1_samples"] = f1_samples(labels)
+        known = {"exact_match": EXACT_MATCH, "f1_samples": f1_samples(labels)}
     elif labels:
         known |= {"matthews": MATTHEWS, "balanced_accuracy": BALANCED_ACCURACY}
         known |= {"brier": brier(labels), "log_loss": log_loss(labels)}

@@ -14,7 +14,8 @@ from benchrunner_kit.scaffolds.writing import SCAFFOLDS, write_plugin
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `new`."""
     parser.add_argument("kind", choices=tuple(SCAFFOLDS), help="what it is; board is a repository for results")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="its name: lower-case letters, digits and underscores")
+    # a list, because words of a list may stand behind an option
+    parser.add_argument("name", nargs="*", metavar="NAME", help="its name: lower-case letters, digits and underscores")
     parser.add_argument(
         "--from",
         dest="data",
@@ -29,14 +30,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the package or the task file, and print what to do next."""
+    if len(arguments.name) > 1:
+        raise RequestError(f"Give one name, not {', '.join(arguments.name)}.")
+    arguments.name = "".join(arguments.name)
     if arguments.data is not None:
         return _write_task_file(arguments)
-    if arguments.name is None:
+    if not arguments.name:
         raise RequestError(f"Give the name of the new {arguments.kind}: 'benchrunner new {arguments.kind} NAME'.")
     folder = write_plugin(
         arguments.kind,
         arguments.name,
-        Path(arguments.name) if arguments.out is None else arguments.out,
+        arguments.out or Path(arguments.name),
         plugins=arguments.plugins,
         commands=arguments.commands,
     )

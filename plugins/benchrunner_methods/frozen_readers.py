@@ -35,7 +35,7 @@ class Reader:
         self._positions, self.sequences = job.problem.recurrent_sequences(features, table)
         encoder.to(self._device).eval()
         layers = frozen_states.chosen_layers(recipe.features, frozen_states.depth(encoder, features, self._device))
-        self._states = frozen_states.states(encoder, features, layers, job)
+        self._states = frozen_states.vectors(frozen_states.TokenStates(), encoder, features, layers, job)
         concatenated = len(layers) if recipe.features.startswith("concat") else 1
         size = encoder.hidden_size * concatenated
         self._head = BiLstmHead(size, job.problem.head, seed=job.fit.seed, width=recipe.bilstm_width).to(self._device)

@@ -107,19 +107,13 @@ def depth(encoder: Encoder, features: Features, device: torch.device) -> int:
         return sum(1 for _ in encoder.hidden_states(batch)) - 1
 
 
-def states(encoder: Encoder, features: Features, layers: Sequence[int], job: Job) -> list[np.ndarray]:
-    """Give the states of each layer, (tokens, hidden) in the order of the features, computed or from the cache."""
-    return _vectors(TokenStates(), encoder, features, layers, job)
-
-
-def summaries(encoder: Encoder, features: Features, layers: Sequence[int], job: Job, choice: str) -> list[np.ndarray]:
-    """Give a summary of each sequence for each layer, (sequences, hidden), computed or from the cache."""
-    return _vectors(Summaries(choice), encoder, features, layers, job)
-
-
-def _vectors(
+def vectors(
     content: Content, encoder: Encoder, features: Features, layers: Sequence[int], job: Job
 ) -> list[np.ndarray]:
+    """Give the vectors of each layer, in the order of the features, computed or from the cache.
+
+    (tokens, hidden) of `TokenStates`, (sequences, hidden) of `Summaries`.
+    """
     names = [f"layer-{layer:02}{content.suffix}" for layer in layers]
 
     def write(folder: Path, missing: Sequence[str]) -> None:

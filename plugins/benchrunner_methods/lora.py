@@ -30,14 +30,15 @@ DEFAULTS = {"lr": 5e-4}
 
 def lora() -> Finetune:
     """Make the method that trains low-rank updates, which the saved encoder has in its weights."""
-    about = "train low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
-    return _method("lora", about)
+    return _method("lora", "train low-rank updates of the frozen encoder's linear layers, with a linear layer on top")
 
 
 def dora() -> Finetune:
     """Make the method that trains low-rank updates of directions, and magnitudes, which the saved weights have."""
-    about = "train magnitudes and low-rank updates of the frozen encoder's linear layers, with a linear layer on top"
-    return _method("dora", about)
+    return _method(
+        "dora",
+        "train magnitudes and low-rank updates of the frozen encoder's linear layers, with a linear layer on top",
+    )
 
 
 def _method(name: str, about: str) -> Finetune:

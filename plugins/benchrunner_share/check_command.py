@@ -65,12 +65,11 @@ def _check_submission(arguments: argparse.Namespace) -> int:
     from benchrunner_submit import check_submission
 
     output = command_line.output
-    plugins = arguments.plugins
     path = arguments.file
     checked = check_submission(
         path,
-        plugins,
-        board=plugins.leaderboards.find(arguments.board) if arguments.board else None,
+        arguments.plugins,
+        board=arguments.plugins.leaderboards.find(arguments.board) if arguments.board else None,
         data=arguments.data,
         gold=arguments.gold,
         counts_from_manifest=arguments.counts_from_manifest,
@@ -83,15 +82,15 @@ def _check_submission(arguments: argparse.Namespace) -> int:
         print_note(reason)
     for fault in checked.faults:
         print_line(fault)
+    for remark in checked.remarks:
+        print_line(f"Remark: {remark}")
     if checked.faults:
         noun = "problems" if len(checked.faults) > 1 else "problem"
         print_line(f"{path}: {len(checked.faults)} {noun}; {board.name} would not accept it as meant.")
         return output.FAILED
     counts = "" if checked.official_counts else " (with the manifest's row counts, not the official)"
     if checked.remarks:
-        print_line(f"{path} has the form of a valid {board.name} submission{counts}, but:")
-        for remark in checked.remarks:
-            print_line(f"  - {remark}")
+        print_line(f"{path} has the form of a valid {board.name} submission{counts}, but read the remarks above.")
     else:
         print_line(f"{path} is a valid {board.name} submission{counts}.")
     for sentence in checked.unchecked:

@@ -94,6 +94,7 @@ def _print_result(arguments: argparse.Namespace, published: comparison.Published
 def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list[str]:
     """Return the finished runs that answer; a kept study may name them."""
     from benchrunner.results import find_study
+    from benchrunner_submit.submissions.gaps import task_names
 
     if arguments.study is None:
         if arguments.of is not None:
@@ -111,8 +112,7 @@ def _runs(arguments: argparse.Namespace, board: Leaderboard, runs: Path) -> list
             f"The study {study.name} is cross-validated: none of its fits has learned from all rows. Repeat it without "
             "--folds, and submit that."
         )
-    tasks = tuple(dict.fromkeys(task for task, _ in board.wanted))
-    return study.runs_for(tasks, arguments.of)
+    return study.runs_for(task_names(board), arguments.of)
 
 
 def _print(submission: Submission) -> None:
@@ -124,10 +124,10 @@ def _print(submission: Submission) -> None:
         print_line(f"  {file.file} holds majority answers, not a model's: {file.filled}")
     for fault in submission.faults:
         print_line(fault)
+    for remark in submission.remarks:
+        print_line(remark)
     if not submission.faults:
         manifest = f"{manifest_path(submission.path)} says where each file came from"
-        for remark in submission.remarks:
-            print_line(remark)
         print_line(f"{submission.path} {_verdict(submission)} {board.name}; {manifest}.")
         print_line(f"The leaderboard: {board.url}")
     if board.note:

@@ -24,23 +24,23 @@ BUDGETS = {
     "fits": 3_265,
     "io": 7_996,
     "leaderboards": 1_725,
-    "methods": 4_838,
+    "methods": 4_837,
     "metrics": 1_540,
     "parameters": 4_768,
     "plugins": 9_745,
     "problems": 3_105,
     "process": 1_780,
     "runs": 14_856,
-    "studies": 33_608,
+    "studies": 33_605,
     "tasks": 3_134,
     "training": 11_353,
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_269
+WHOLE_CORE = 127_265
 EVERYTHING = 411_972
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 75_340
+WORDS = 75_338
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

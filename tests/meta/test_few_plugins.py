@@ -50,7 +50,8 @@ def test_a_few_plugins_compare_submit_and_check(capsys: pytest.CaptureFixture[st
     code, written = called(capsys, "submit", "glue", "--backbone", BACKBONE, *part, *QUICK)
     assert code == 0, written
     code, written = called(capsys, "check", "glue.zip")
-    assert code == 1 and "AX.tsv are missing; every file must be there. glue.zip: 1 problem" in written, written
+    assert code == 1 and "AX.tsv are missing; every file must be there. Remark: Incomplete: " in written, written
+    assert "glue.zip: 1 problem" in written, written
 
 
 @pytest.mark.usefixtures("few")

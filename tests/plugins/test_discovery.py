@@ -171,7 +171,7 @@ def test_an_entry_point_that_cannot_be_imported_is_set_aside(tmp_path: Path, mon
         "absent": "ModuleNotFoundError: No module named 'no_such_k'",
         "leaving": "SystemExit: I go",
         "typo": "SyntaxError: invalid syntax",
-        "well": "well-distribution has a plugin of that name already, so that of well-distribution is not used",
+        "well": "well-distribution has a plugin of that name; that of well-distribution is not used",
     }
     assert list(plugins.tasks) == ["mine/mood"], "the first plugin of that name must stay whole"
     assert plugins.tasks.find("mood").name == "mine/mood"

@@ -69,8 +69,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"seeds": ()}, r"different numbers, at least one, not none"),
     ({"seeds": (0, 0)}, r"different numbers, at least one, not 0, 0"),
     ({"keep": "some"}, "selected, all or none, not 'some'"),
-    ({"backbones": ("a", "a")}, "each backbone and each task only once"),
-    ({"tasks": (mood(), mood())}, "each backbone and each task only once"),
+    ({"backbones": ("a", "a")}, "each backbone only once, not a, a"),
+    ({"tasks": (mood(), mood())}, "each task only once, not mine/mood, mine/mood"),
     ({"selection": Selection(metric="f1")}, "mine/mood has no metric 'f1' to select by; it has accuracy, matthews"),
 ]
 

@@ -76,7 +76,38 @@ def test_options_of_training_are_for_what_is_trained(shell: Shell) -> None:
     assert "no fit of this study reads it" in shell.refused(*words, "--lr", "1e-3")
     assert "answers whole splits, and no folds" in shell.refused(*words, "--folds", "3")
     assert "answers all rows of" in shell(*words, "--limit-dev", "5")[1]
-    assert shell(*words, "--method", "finetune")[0] == 0
+    assert shell(*words, "--select-by", "matthews")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--restarts 3", "--seeds 4,5", "--method finetune", "--max-length 9", "--limit-train 5", "--until-clear 2,3"],
+)
+def test_options_of_fits_are_refused_beside_files_alone(shell: Shell, option: str) -> None:
+    write("a.tsv", 0)
+    write("b.tsv", 1)
+    words = ("compare", "a.tsv", "b.tsv", "--tasks", "mood", *shell.folders())
+    name = option.split()[0].removeprefix("--")
+    said = shell.refused(*words, *option.split())
+    assert f"The option {name} is for backbones that are fitted here: no fit of this study reads it." in said
+
+
+def test_one_file_answers_one_task(shell: Shell) -> None:
+    write("a.tsv", 0)
+    said = shell.refused("compare", "a.tsv", "words", "--tasks", "mood", "pairs", *shell.folders())
+    assert "a.tsv is one file, and 2 tasks are asked for: give a folder with a file for each task" in said
+    assert "such as mood.tsv" in said
+
+
+def test_a_task_without_a_file_is_named_with_its_place(shell: Shell) -> None:
+    write("d/mood.tsv", 0)
+    Path("data/pairs").mkdir()
+    for split in ("train", "dev"):
+        Path(f"data/pairs/{split}.tsv").write_text("one\ttwo\tgrade\n" + "a b\tc d\t1\ne f\tg h\t4\n")
+    words = ("compare", "d", "--tasks", "mood", "pairs", *shell.folders(), "--quiet")
+    code, out, _ = shell(*words)
+    said = " ".join(out.split())
+    assert code == 1 and "no file of answers to mine/pairs, dev, such as d/pairs.dev.tsv." in said
 
 
 def test_answers_are_no_model(shell: Shell) -> None:
@@ -92,7 +123,7 @@ def test_a_file_of_dev_does_not_answer_test(shell: Shell) -> None:
     path = Path("data/mood/test.tsv")
     path.write_text(Path("data/mood/dev.tsv").read_text())
     out = shell("compare", "a.tsv", "--tasks", "mood", "--split", "test", *shell.folders(), "--quiet", "--notes")[1]
-    assert "a.tsv: no file of answers to mine/mood, test" in out
+    assert "a.tsv: no file of answers to mine/mood, test, such as FOLDER/mood.test.tsv." in out
 
 
 def test_names_say_task_split_and_seed(tmp_path: Path) -> None:

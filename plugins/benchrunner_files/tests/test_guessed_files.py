@@ -60,6 +60,22 @@ def test_files_that_differ_in_the_role_are_the_splits(
     assert "is there already, and is not overwritten" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", ["mood --from d.csv", "--from d.csv mood"])
+def test_the_name_may_stand_before_or_behind_the_file(
+    words: str,
+    tmp_path: Path,
+    plugins: Plugins,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text("text,label\n" + "x y,a\nz w,b\n" * 2)
+    assert main(["new", "task", *words.split()], plugins=plugins) == 0
+    assert [path.name for path in tmp_path.glob("*.toml")] == ["mood.toml"]
+    assert main(["new", "task", "one", "--from", "d.csv", "two"], plugins=plugins) == 2
+    assert "Give one name, not one, two." in capsys.readouterr().err
+
+
 def told_of(text: str, folder: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]) -> tuple[str, list[str]]:
     """Return the task file that `new task --from` writes for a table, and its notes."""
     (folder / "d.csv").write_text(text)
@@ -83,6 +99,36 @@ def test_columns_that_are_no_pair_are_said(
     file, notes = told_of(text, tmp_path, plugins, capsys)
     assert 'a = "three"' in file and "\nb = " not in file
     assert "columns that are not used: 'genre', 'one', 'two'" in notes
+
+
+LABELS = {
+    "years of many values": ("released", [str(1990 + row % 14) for row in range(40)], "genre"),
+    "years of few values": ("released", ["1998", "2004"] * 20, "genre"),
+    "years with a gap": ("released", ["1998", ""] * 20, "genre"),
+    "dates by name": ("year", ["1", "2"] * 20, "genre"),
+    "grades": ("stars", ["1", "2", "5", "3"] * 10, "stars"),
+    "labels": ("mood", ["glad", "sad"] * 20, "mood"),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_a_label_is_no_year(case: str, tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]) -> None:
+    last, values, label = LABELS[case]
+    lines = [f"text,genre,{last}"]
+    for row, value in enumerate(values):
+        lines.append(f"a film number {row},{'crime' if row % 3 else 'love'},{value}")
+    file, notes = told_of("\n".join(lines) + "\n", tmp_path, plugins, capsys)
+    assert f'label = "{label}"\n' in file
+    unused = last if label == "genre" else "genre"
+    assert f"columns that are not used: '{unused}'" in notes
+
+
+def test_years_are_guessed_where_nothing_else_repeats(
+    tmp_path: Path, plugins: Plugins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["text,year", *(f"a film number {row},{1990 + row % 14}" for row in range(40))]
+    file, _ = told_of("\n".join(lines) + "\n", tmp_path, plugins, capsys)
+    assert 'label = "year"\n' in file and 'problem = "regress"\n' in file
 
 
 FAULTS = {

@@ -211,11 +211,11 @@ def _read(encoder: Encoder, job: Job, table: pa.Table) -> Vectors:
         sequences = features
         summary = job.fit.recipe.summary if shape.reads_summary else "first"
         source = SUMMARIES[summary]
-        parts = frozen_states.summaries(encoder, features, layers, job, summary)
+        parts = frozen_states.vectors(frozen_states.Summaries(summary), encoder, features, layers, job)
     else:
         source = "first piece of each word"
         positions, sequences = job.problem.recurrent_sequences(features, table)
-        states = frozen_states.states(encoder, features, layers, job)
+        states = frozen_states.vectors(frozen_states.TokenStates(), encoder, features, layers, job)
         parts = [layer[positions] for layer in states]
     vectors = [np.asarray(part, dtype=np.float32) for part in parts]
     concatenated = choice.startswith("concat")

@@ -14,6 +14,7 @@ from benchrunner import Workspace
 from benchrunner.command_line.main import main
 from benchrunner.results import Plugins, discover
 from benchrunner_bert.family import BertFamily
+from benchrunner_bert.model import Bert
 from benchrunner_methods.texts import vectors
 from benchrunner_methods.texts.placed_pieces import placed
 from inline import own
@@ -73,6 +74,16 @@ def test_vectors_are_those_of_transformers(
         expected = {"mean": state.mean(0), "max": state.amax(0), "first": state[0], "pooler": pooled}[summary]
         np.testing.assert_allclose(vector, expected, atol=1e-5)
     assert json.loads(table.schema.metadata[b"benchrunner"])["layer"] == layer % 3
+
+
+def test_a_pooler_that_nobody_trained_is_refused(
+    model: Path, tmp_path: Path, plugins: Plugins, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Bert, "fresh_modules", property(lambda encoder: (encoder.pooler,)))
+    file = written(model, tmp_path, plugins, "--summary", "pooler", code=2)
+    assert "--summary pooler: this backbone has no pooler of its own" in capsys.readouterr().err
+    assert not file.exists()
+    assert written(model, tmp_path, plugins, "--summary", "first").exists()
 
 
 def test_each_token_has_its_characters_and_its_state(

@@ -40,8 +40,13 @@ class Vectors:
     def resolved(self) -> Vectors:
         """Count layers from the embeddings, and cut texts where the encoder ends.
 
-        Raises a `RequestError` for a layer that the encoder lacks.
+        Raises a `RequestError` for a layer that the encoder lacks, and for a pooler that nobody has trained.
         """
+        if self.settings.summary == "pooler" and self.encoder.fresh_modules:
+            raise RequestError(
+                "--summary pooler: this backbone has no pooler of its own, so that its weights are drawn at random: "
+                "choose mean, max, first or last."
+            )
         self.encoder.to(self.inference.device).eval()
         longest = self.encoder.max_length
         length = min(self.settings.max_length or longest, longest)

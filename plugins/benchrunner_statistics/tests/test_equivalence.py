@@ -108,8 +108,7 @@ def test_an_interval_agrees_with_its_mark(is_clear: bool, ends: tuple[float, flo
     assert (mirrored.low, mirrored.high) == (-ends[1], -ends[0])
 
 
-def test_what_is_detectable_is_said_of_a_pair_alone() -> None:
+def test_what_is_detectable_is_said_where_a_fit_has_learned() -> None:
     made = Comparison(1.0, -1.0, 3.0, 0.02, "fits", "rows", 9, (1, 1), detectable=2.0)
-    assert "detectable" not in as_json(made)
     assert as_json(Pair(made, 0.02))["detectable"] == 2.0
     assert as_json(Pair(made, 0.02, has_learned=False))["detectable"] is None

@@ -35,7 +35,7 @@ class Findings:
     faults: Sequence[str]
     """Every fault; empty if the leaderboard would accept the submission."""
     remarks: Sequence[str]
-    """What makes a submission without faults doubtful: what its manifest tells, and files that answer alike."""
+    """What makes a submission doubtful beside its faults: what its manifest tells, and files that answer alike."""
     unchecked: Sequence[str]
     """What could not be checked."""
 
@@ -75,8 +75,6 @@ def findings(
                     others = f" in {count:,} of {len(texts):,}"
                 constant.append(f"{file.name} ({quoted(answer, 30)}{others})")
     unchecked = _unchecked(board, path, [file for file in board.files if file.name in assigned], tables)
-    if faults:
-        return Findings(faults, (), unchecked)
     described = find_manifest(path)
     remarks = [] if described is None else described.remarks
     if constant:

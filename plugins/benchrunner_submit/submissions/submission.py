@@ -52,7 +52,7 @@ class Submission:
     faults: tuple[str, ...]
     """Every fault; empty if the leaderboard would accept the submission."""
     remarks: tuple[str, ...]
-    """What makes a submission without faults doubtful."""
+    """What makes a submission doubtful beside its faults."""
     result: Result | None = None
     """The study whose selected fits answer; None if finished runs or the majority answer."""
 

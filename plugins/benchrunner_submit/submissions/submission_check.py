@@ -34,7 +34,7 @@ class CheckedSubmission:
     official_counts: bool
     """False if a manifest replaced the official row counts."""
     remarks: tuple[str, ...]
-    """What makes a submission without faults doubtful, a sentence each: files that are filled, or of one answer."""
+    """What makes a submission doubtful beside its faults, a sentence each: files that are filled, or of one answer."""
 
     def as_json(self) -> dict[str, Any]:
         """Return everything that was found as JSON values."""

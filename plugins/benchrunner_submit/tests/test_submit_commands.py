@@ -74,7 +74,8 @@ def test_gaps_are_filled(shell: Shell) -> None:
         f"{doubt}\n{alike}\nwide.zip has every file, but read the remarks above before you hand it in to wide; " in out
     )
     code, out, _ = shell("check", "wide.zip", "--board", "wide")
-    assert code == 0 and out.startswith(f"wide.zip has the form of a valid wide submission, but:\n  - {doubt}\n")
+    verdict = "wide.zip has the form of a valid wide submission, but read the remarks above."
+    assert code == 0 and out.startswith(f"Remark: {doubt}\nRemark: {alike}\n{verdict}\n")
     (shell.folder / "wide.zip.json").unlink()
     checked = shell.json("check", "wide.zip", "--board", "wide")
     assert checked["valid"] and doubt not in checked["remarks"] and len(checked["remarks"]) == 1
@@ -90,8 +91,10 @@ def test_a_part_of_a_submission_is_marked_as_incomplete(shell: Shell) -> None:
     assert manifest["missing"] == {"grades.tsv": "no data for its split train"}
     check = ("check", "wide-partial.zip", "--board", "wide")
     code, out, _ = shell(*check)
-    assert code == 1 and "grades.tsv is missing; every file must be there." in out
-    assert f"  - {remark}\n" in shell.done(*check, "--counts-from-manifest")
+    faults = "grades.tsv is missing; every file must be there."
+    assert code == 1 and out.startswith(f"{faults}\nRemark: {remark}\nwide-partial.zip: 1 problem; ")
+    assert shell("check", "--json", *check[1:])[0] == 1
+    assert f"Remark: {remark}\n" in shell.done(*check, "--counts-from-manifest")
     assert "wide.zip has" in shell.done(*submit, "--partial", "--fill", "majority"), "everything could be filled"
 
 
@@ -124,7 +127,7 @@ def test_the_manifest_says_how_the_answers_were_made(shell: Shell) -> None:
     assert before <= datetime.fromisoformat(written["date"]) <= datetime.now(UTC)
     assert (written["official_counts"], written["filled_files"]) == (True, 0)
     assert (
-        "  - C9 1 of 1 files is by models of limited training rows: moods.tsv (30 rows)."
+        "Remark: C9 1 of 1 files is by models of limited training rows: moods.tsv (30 rows)."
         in shell("check", "moods.zip")[1]
     )
 
@@ -143,7 +146,7 @@ def test_submit_says_what_check_says_of_equal_answers(shell: Shell) -> None:
     out = shell.done("submit", "moods", "--backbone", "words", *shell.folders(), "--quiet", "--method", "majority")
     alike = "C1 The file has the same answer in every row: moods.tsv ('0')."
     assert f"{alike}\nmoods.zip has every file, but read the remarks above before you hand it in to moods; " in out
-    assert f"  - {alike}\n" in shell.done("check", "moods.zip")
+    assert f"Remark: {alike}\n" in shell.done("check", "moods.zip")
 
 
 def test_a_kept_study_answers_without_fitting_again(shell: Shell) -> None:
