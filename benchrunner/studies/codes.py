@@ -99,7 +99,7 @@ WARNINGS = (
     ),
     CodedWarning(
         "S1",
-        "one restart: other seeds may reverse this, so give --restarts 3",
+        "one restart: other seeds may reverse this, so give more",
         "Tests of single fits say nothing about other seeds.",
         "`--restarts 3` or more; of files of answers, one for each seed.",
         "With one restart",

@@ -321,7 +321,7 @@ def test_five_lines_say_verdict_marks_doubts_and_next_step() -> None:
     assert below == [
         "Of 2 tasks, b is better than a on 2 (mine/mood +10.0, 95 % interval +9.0 to +11.0; ...).",
         "(*) differs from a as a fit (p < 0.05, corrected for 2 tests); C3 some restarts learned nothing; "
-        "S1 one restart: other seeds may reverse this, so give --restarts 3",
+        "S1 one restart: other seeds may reverse this, so give more",
         "next: benchrunner report a-vs-b",
         "1 note: --notes",
     ]
