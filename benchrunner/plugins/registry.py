@@ -68,7 +68,7 @@ class Plugins:
         self.core = core
         self.manager = new_manager()
         self.hook = self.manager.hook
-        self.loaded: list[Plugin] = []
+        self.loaded = list[Plugin]()
         """Every plugin in use except the core's own."""
         self.are_installed = False
         """Whether `discover` finds the same plugins in another process on this machine."""

@@ -88,11 +88,10 @@ class HubTable(Source):
                 return ask(only_local)
         except Exception as error:  # the hub's libraries pass on the errors of their transport, of any kind
             reason = failure or first_line(error)
-            if isinstance(error, ConnectionError | TimeoutError) and failure is None:
-                if is_offline:
-                    reason = "it is not in the cache, and --offline or HF_HUB_OFFLINE forbids to ask the hub"
-                else:
-                    workspace.hub.lost(reason)
+            if is_offline and isinstance(error, OSError):
+                reason = "it is not in the cache, and --offline or HF_HUB_OFFLINE forbids to ask the hub"
+            elif isinstance(error, ConnectionError | TimeoutError):
+                workspace.hub.lost(reason)
             raise DataNotFound(f"{wanted} could not be read: {reason}") from error
 
 

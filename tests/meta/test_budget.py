@@ -27,7 +27,7 @@ BUDGETS = {
     "methods": 4_837,
     "metrics": 1_540,
     "parameters": 4_768,
-    "plugins": 9_745,
+    "plugins": 9_744,
     "problems": 3_105,
     "process": 1_780,
     "runs": 14_856,
@@ -37,7 +37,7 @@ BUDGETS = {
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_265
+WHOLE_CORE = 127_264
 EVERYTHING = 411_972
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 75_336
