@@ -1,6 +1,6 @@
 """Divide a profile of a command and its worker processes: which share of the samples is of training steps?
 
-py-spy record --subprocesses -r 20 -f raw -o raw.txt -- benchrunner compare B C --tasks cola rte mrpc stsb wnli --restarts 5 --data DIR
+py-spy record --subprocesses -r 20 -f raw -o raw.txt -- benchrunner compare B C --tasks cola rte mrpc stsb wnli
 python benchmarks/compare_profile.py raw.txt
 
 py-spy (from PyPI) samples the Python stacks of all processes; threads that wait are left out. A sample belongs to the

@@ -48,7 +48,7 @@ def _of_pairs(result: Result, shown: int) -> list[str]:
 def caveats(study: Study, tests: Tests) -> Iterator[str]:
     """Say where other seeds, of fits or of pre-trainings, may reverse the conclusion."""
     if any(test.comparison.claim == "fits" for test in tests.values()):
-        yield "With one restart this is about these fits: other seeds may reverse it, so give more, such as --restarts 3."
+        yield "With one restart this is about these fits; other seeds may reverse it: give more (--restarts 3)."
     compared = {name for system, other, _ in tests for name in (system, other)}
     alone = [arm for arm, systems in study.arms.items() if len(systems) == 1 and arm in compared]
     if alone:
