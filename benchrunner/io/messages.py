@@ -66,7 +66,7 @@ class Faults:
         return [self._sentence(expected, lines) for expected, lines in self._lines.items()]
 
     def refuse(self) -> None:
-        """Raise a `RequestError` with all sentences, if there are any."""
+        """Raise a `RequestError` with a sentence for each kind of fault; do nothing where no fault was found."""
         if sentences := self.sentences():
             raise RequestError("\n".join(sentences))
 

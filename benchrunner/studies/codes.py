@@ -183,7 +183,7 @@ def code_of(text: str) -> str:
 
 
 def coded(text: str) -> str:
-    """Write a warning after its code."""
+    """Write the text of a warning with its code before it, such as "C4 a fit has no scores"."""
     return f"{code_of(text)} {text}".lstrip()
 
 

@@ -46,7 +46,7 @@ class Entry:
         return {cell.cell.task.name: cell.cell.task for cell in self.cells}
 
     def has_scores(self, tasks: Iterable[Task], splits: Collection[str]) -> bool:
-        """Whether it has a cell of every task, with scores on the named test splits that rank the task."""
+        """Whether the entry has a cell of every task, with scores on the named test splits that rank the task."""
         cells = {cell.cell.task.name: cell for cell in reversed(self.cells)}
         for task in tasks:
             if task.name not in cells:
