@@ -27,7 +27,7 @@ from benchrunner.studies.pairs import Comparison
 from benchrunner.tasks.folds import divided_rows
 from benchrunner.tasks.task import Folds
 from benchrunner_statistics.example_intervals import interval_of_scored
-from benchrunner_statistics.paired_tests import Side, compare_sides
+from benchrunner_statistics.paired_tests import Side, compare_sides, with_interval
 from benchrunner_statistics.scored_answers import ScoredAnswers
 
 FOLDS = 5
@@ -125,7 +125,8 @@ def study(case: Case, number: int) -> Outcome:
     intervals = []
     for number_of_folds in (1, FOLDS):
         a, b = (_scored(y, each, clusters, number_of_folds) for each in answers)
-        comparisons.append(compare_sides(Side.of_restarts(a), Side.of_restarts(b), resamples=499))
+        tested = compare_sides(Side.of_restarts(a), Side.of_restarts(b), resamples=499)
+        comparisons.append(with_interval(tested, 0.05))
         intervals.append(interval_of_scored(a))
     return Outcome(
         tuple(comparisons),

@@ -246,10 +246,7 @@ def _record(folder: Path) -> Record | None:
 
 def answer_lines(answers: Sequence[Any]) -> list[str]:
     """Return answers as lines of JSON, which `read_answers` reads."""
-    lines = []
-    for index, answer in enumerate(answers):
-        lines.append(json.dumps({"index": index, "answer": answer}, ensure_ascii=False))
-    return lines
+    return [json.dumps({"index": index, "answer": answer}, ensure_ascii=False) for index, answer in enumerate(answers)]
 
 
 def write_prediction(folder: Path, prediction: Prediction, record: Record, lines: Sequence[str]) -> None:

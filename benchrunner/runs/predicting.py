@@ -367,7 +367,7 @@ def majority_fits(runs: Path) -> Iterator[Fit]:
             if f'"{MAJORITY}"'.encode() not in read_bytes(path, JSON_LIMIT):
                 continue
             fit = from_json(Fit, read_sealed(path, ""), path)
-        except (OSError, RequestError):
+        except RequestError:
             continue
         if fit.method == MAJORITY:
             yield fit

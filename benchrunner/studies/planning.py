@@ -165,11 +165,8 @@ def ready_points(cell: Cell, trained: Collection[Recipe]) -> list[Recipe]:
     """List the grid points of a planned cell that are not trained, except those whose shorter one is not trained."""
     recipes = [point.recipe for point in cell.candidates]
     shorter = shorter_recipes(recipes, cell.candidates[0].rows, cell)
-    points = []
-    for recipe in recipes:
-        if recipe not in trained and (recipe not in shorter or shorter[recipe] in trained):
-            points.append(recipe)
-    return points
+    ready = (recipe for recipe in recipes if recipe not in shorter or shorter[recipe] in trained)
+    return [recipe for recipe in ready if recipe not in trained]
 
 
 def length_of(recipe: Recipe, rows: int | None) -> tuple[float, float]:

@@ -84,11 +84,8 @@ class Result:
 
     def columns_of(self, cell: CellResult) -> dict[Term, str]:
         """Map the metrics that columns show of a cell to the names of the columns."""
-        columns = {}
-        for column in self.study.columns:
-            if column.name in cell.cell.columns:
-                columns[column.term(cell.cell.task)] = column.name
-        return columns
+        columns = (column for column in self.study.columns if column.name in cell.cell.columns)
+        return {column.term(cell.cell.task): column.name for column in columns}
 
     @cached_property
     def figures(self) -> Mapping[Place, Figure]:
@@ -137,10 +134,7 @@ class Result:
     @cached_property
     def entries(self) -> Mapping[Place, Entry]:
         """Every figure of `figures` with what is known of it."""
-        entries = {}
-        for place, figure in self.figures.items():
-            entries[place] = self._entry(place, figure, self.cell_at.get(place))
-        return entries
+        return {place: self._entry(place, figure, self.cell_at.get(place)) for place, figure in self.figures.items()}
 
     def entries_of(self, cell: CellResult) -> Iterator[Entry]:
         """Yield the scores of a cell, also those that no column shows."""

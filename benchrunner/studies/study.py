@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -200,7 +201,7 @@ class Study:
         """Names of the systems. In a comparison of several methods, a system is named `BACKBONE (METHOD)`."""
         return tuple(system.name for system in self.systems)
 
-    @property
+    @cached_property
     def arms(self) -> dict[str, tuple[str, ...]]:
         """The arms, each with the names of its systems; empty if systems are compared as they are."""
         arms = dict[str, tuple[str, ...]]()

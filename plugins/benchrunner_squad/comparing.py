@@ -79,10 +79,7 @@ def compare_rows(compare: Comparison) -> Callable[[Sequence[Sequence[str]], Sequ
     """Make the function that compares the answer of every row. Metrics of one comparison share its result."""
 
     def compute(gold: Sequence[Sequence[str]], answers: Sequence[str]) -> RowValues:
-        values: RowValues = []
-        for right, answer in zip(gold, answers, strict=True):
-            values.append((bool(right), compare(right, answer)))
-        return values
+        return [(bool(right), compare(right, answer)) for right, answer in zip(gold, answers, strict=True)]
 
     return compute
 

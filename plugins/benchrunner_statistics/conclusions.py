@@ -191,11 +191,11 @@ def _nothing_clear(result: Result, columns: Sequence[Column]) -> str:
 
 def _between(result: Result, names: Collection[str], column: Column) -> list[pairs.Pair]:
     """List the tests between some systems in a column."""
-    between = []
-    for pairing, pair in result.statistics.tests.items():
-        if pairing.column == column.name and pairing.system in names and pairing.other in names:
-            between.append(pair)
-    return between
+    return [
+        pair
+        for pairing, pair in result.statistics.tests.items()
+        if pairing.column == column.name and pairing.system in names and pairing.other in names
+    ]
 
 
 def detectable(tests: Iterable[pairs.Pair]) -> float:

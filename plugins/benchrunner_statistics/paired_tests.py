@@ -140,7 +140,7 @@ def paired_test(
     """
     ours = Side.of_restarts(scored_restarts(metric, gold, a, "a", clusters, folds))
     theirs = Side.of_restarts(scored_restarts(metric, gold, b, "b", clusters, folds))
-    return compare_sides(ours, theirs, seed=seed, confidence=confidence, resamples=resamples)
+    return with_interval(compare_sides(ours, theirs, seed=seed, resamples=resamples), 1 - confidence)
 
 
 def arms_test(
@@ -169,7 +169,7 @@ def arms_test(
         for number, restarts in enumerate(arm):
             pre_trainings.append(scored_restarts(metric, gold, restarts, f"{name}[{number}]", clusters))
         sides.append(Side.of_arm(pre_trainings))
-    return compare_sides(*sides, seed=seed, confidence=confidence, resamples=resamples)
+    return with_interval(compare_sides(*sides, seed=seed, resamples=resamples), 1 - confidence)
 
 
 def compare_sides(
@@ -177,11 +177,10 @@ def compare_sides(
     b: Side,
     *,
     seed: int = 0,
-    confidence: float = 0.95,
     resamples: int | None = None,
     at_least: int = 0,
 ) -> pairs.Comparison:
-    """Return the comparison that `paired_test` or `arms_test` returns, from answers that are already scored.
+    """Return the comparison that `paired_test` or `arms_test` returns, without its interval, from scored answers.
 
     `at_least` is a number of permutations for a test in a large family; by default there are fewer for slow metrics.
     """
@@ -198,7 +197,7 @@ def compare_sides(
         method = "permutation"
         p = swap_test(a.fits[0], b.fits[0], seed=seed, resamples=resamples, at_least=at_least)
     limits = a.fits[0].metric.limits(a.fits[0].score)
-    comparison = pairs.Comparison(
+    return pairs.Comparison(
         difference=difference,
         low=difference,
         high=difference,
@@ -212,7 +211,6 @@ def compare_sides(
         lower_is_better=a.fits[0].metric.lower_is_better,
         most=None if limits is None else limits[1] - limits[0],
     )
-    return with_interval(comparison, 1 - confidence)
 
 
 def with_interval(comparison: pairs.Comparison, alpha: float) -> pairs.Comparison:

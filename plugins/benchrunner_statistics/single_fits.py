@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
@@ -122,21 +123,24 @@ def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums, most_ways: i
     effects = np.stack(columns, axis=1)  # (units, values)
     effects = effects[effects.any(axis=1)]
     # Units with opposite effects are a group: to swap one of the one kind is to leave one of the other as it is.
-    first = (effects != 0).argmax(axis=1)
-    signs = np.sign(effects[np.arange(len(effects)), first])
-    steps, group_of = np.unique(effects * signs[:, None] + 0.0, axis=0, return_inverse=True)
-    are_small = len(steps) * UNITS_OF_A_GROUP > len(effects)
-    if are_small and _ways(np.bincount(group_of.ravel())) > most_ways:
-        steps, group_of, signs = effects, np.arange(len(effects)), np.ones(len(effects))
-    unswapped = np.bincount(group_of.ravel(), signs < 0)
+    kinds = Counter(map(tuple, effects.tolist()))  # np.unique takes several times as long for few units
+    groups = sorted({max(kind, _opposite(kind)) for kind in kinds})
+    steps = np.array(groups).reshape(-1, effects.shape[1])
+    counts = np.array([(kinds[kind], kinds[_opposite(kind)]) for kind in groups], np.int64).reshape(-1, 2)
+    sizes, unswapped = counts.sum(axis=1), counts[:, 1].astype(float)
+    if len(steps) * UNITS_OF_A_GROUP > len(effects) and _ways(sizes) > most_ways:
+        steps, sizes, unswapped = effects, np.ones(len(effects), np.int64), np.zeros(len(effects))
 
     def difference(counts: np.ndarray) -> np.ndarray:
         moved = (counts - unswapped) @ steps
-        first = row_sums.scores(sums_a + moved)
-        second = row_sums.scores(sums_b - moved)
-        return np.asarray(np.nan_to_num(first - second))
+        differences = row_sums.scores(sums_a + moved) - row_sums.scores(sums_b - moved)
+        return np.asarray(np.nan_to_num(differences))
 
-    return Swaps(np.bincount(group_of.ravel()), unswapped, difference)
+    return Swaps(sizes, unswapped, difference)
+
+
+def _opposite(effect: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(-value for value in effect)
 
 
 def _ways(sizes: np.ndarray) -> int:

@@ -122,14 +122,14 @@ def _tests(
     columns = {column.name: column for column in study.columns}
     of_places = {}
     for (ours, theirs), difference in differences.items():
-        test = _with_facts(difference, study, cells, ours, theirs, columns[ours[1]])
-        of_places[ours, theirs] = test
-        of_places[theirs, ours] = test.reversed
+        of_places[ours, theirs] = _with_facts(difference, study, cells, ours, theirs, columns[ours[1]])
     tests = {}
     for pairing in pairings:
         ours, theirs = (same[place] for place in pairing.places)
-        if (ours, theirs) in of_places:
-            tests[pairing] = of_places[ours, theirs]
+        if test := of_places.get((ours, theirs)):
+            tests[pairing] = test
+        elif test := of_places.get((theirs, ours)):
+            tests[pairing] = test.reversed
     family = sum(bool(test.comparison.parts) for test in differences.values())
     return tests, family, {ours: reason for (ours, _), reason in absent.items()}
 

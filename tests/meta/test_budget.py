@@ -30,15 +30,15 @@ BUDGETS = {
     "plugins": 9_744,
     "problems": 3_105,
     "process": 1_780,
-    "runs": 14_856,
-    "studies": 33_605,
+    "runs": 14_843,
+    "studies": 33_596,
     "tasks": 3_134,
     "training": 11_353,
     "(root)": 1_681,
 }
 """Package of the core -> tokens; "(root)" are the modules beside the packages."""
-WHOLE_CORE = 127_264
-EVERYTHING = 411_972
+WHOLE_CORE = 127_242
+EVERYTHING = 411_969
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
 WORDS = 75_305
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""

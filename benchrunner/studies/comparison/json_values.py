@@ -145,10 +145,8 @@ def _selection_json(result: CellResult) -> dict[str, Any]:
 
 
 def _averages_json(result: Result, system: str) -> dict[str, Any]:
-    averages = {}
-    for name, (best, mean) in result.averages(system).items():
-        averages[name] = {"best_on_dev": best, "mean": mean}
-    return averages
+    averages = result.averages(system)
+    return {name: {"best_on_dev": best, "mean": mean} for name, (best, mean) in averages.items()}
 
 
 def _comparisons(result: Result) -> Iterator[dict[str, Any]]:

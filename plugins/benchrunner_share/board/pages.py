@@ -143,10 +143,8 @@ def _differing(cells: Sequence[CellResult]) -> Disagreement | str:
 
 def _links(board: Board, root: str) -> Mapping[str, str]:
     """Map the names of systems and tasks to the addresses of their pages."""
-    links = {}
-    for name, page in (*board.task_pages.items(), *board.pages.items()):
-        links[name] = f"{root}{quote(page)}"
-    return links
+    pages = {**board.task_pages, **board.pages}
+    return {name: f"{root}{quote(page)}" for name, page in pages.items()}
 
 
 def _metadata(board: Board, entry: Entry) -> Iterator[tuple[str, str]]:
