@@ -172,7 +172,7 @@ class Result:
                 continue
             seconds += record.timings.get("seconds", 0.0)
             numerics = record.numerics
-            if self.runner.plugins.kernels is None and numerics.get("kernels") == "torch":
+            if numerics.get("kernels") == "torch" and self.runner.plugins.kernels is None:  # loads torch
                 bare = str(numerics.get("capability", ""))
             device, name = numerics.get("device"), numerics.get("device_name")
             if device:
