@@ -14,8 +14,8 @@ from benchrunner.plugins.discovery import discover as discover
 from benchrunner.plugins.listing import list_offers as list_offers
 from benchrunner.plugins.registry import Plugins as Plugins
 from benchrunner.process import interrupts as interrupts
-from benchrunner.runs import predicting as predicting
-from benchrunner.runs.ensembles import Answered as Answered, answer as answer
+from benchrunner.runs import ensembles as ensembles, predicting as predicting
+from benchrunner.runs.ensembles import answer as answer
 from benchrunner.runs.fit_orders import FitAnswer as FitAnswer, FitOrder as FitOrder
 from benchrunner.runs.folder import (
     RunFolder as RunFolder,

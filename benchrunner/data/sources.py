@@ -225,10 +225,7 @@ class Filtered(OfSource):
 
     def read(self, workspace: Workspace) -> Rows:
         rows = self.source.read(workspace)
-        kept = []
-        for number, row in enumerate(rows.table.to_pylist()):
-            if self._keeps(rows, number, row):
-                kept.append(number)
+        kept = [number for number, row in enumerate(rows.table.to_pylist()) if self._keeps(rows, number, row)]
         if len(kept) == len(rows):
             return rows
         note = f"left out {len(rows) - len(kept):,} of {len(rows):,} rows: {self.reason}"

@@ -25,9 +25,9 @@ def quoted(value: object, width: int = 60) -> str:
 def some_names(names: Iterable[str], most: int = 20) -> str:
     """List the first names and count the others: 'a, b and 5 more'; long and unprintable ones are `quoted`."""
     known = list(names)
-    listed = []
-    for name in known[:most]:
-        listed.append(name if name.isprintable() and len(name) <= _NAME_WIDTH else quoted(name, _NAME_WIDTH))
+    listed = [
+        name if name.isprintable() and len(name) <= _NAME_WIDTH else quoted(name, _NAME_WIDTH) for name in known[:most]
+    ]
     more = f" and {len(known) - most:,} more" if len(known) > most else ""
     return (", ".join(listed) + more) or "none"
 

@@ -200,9 +200,7 @@ class Method(ABC):
     def parameter_values(self, recipe: Recipe) -> dict[str, Value]:
         """Return the values of all parameters by their names, as `Job.parameters` has them."""
         values = {parameter.name: parameter.default for parameter in self.parameters}
-        for name, value in self.set_parameters(recipe).items():
-            values[self.parameter(name).name] = value
-        return values
+        return values | {self.parameter(name).name: value for name, value in self.set_parameters(recipe).items()}
 
     def check(self, problem: Problem) -> None:
         """Raise a `RequestError` if the method cannot learn problems of this kind."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -16,7 +16,6 @@ from benchrunner.runs.folder import RunFolder, find_run
 from benchrunner.runs.predicting import raw_outputs, tuned_settings
 from benchrunner.runs.runner import Runner
 from benchrunner.tasks.task import Task
-from benchrunner.workspace import Workspace
 
 RULE = "mean"
 """How outputs are combined: the mean, as each problem's `average` defines it."""
@@ -39,18 +38,24 @@ class Answered:
     """Id of the fit or of the ensemble."""
 
 
-def answer(
-    references: Sequence[str],
-    runner: Runner,
-    *,
-    split: str | None = None,
-    read: Callable[[Task, Workspace], Rows] | None = None,
-) -> Answered:
-    """Answer a split of the task's data, or rows that `read` gives, with finished fits of one task.
+def answer(references: Sequence[str], runner: Runner, *, split: str | None = None) -> Answered:
+    """Answer a split of the task's data with finished fits of one task; without a split, the first dev split.
 
-    `references` are ids of fits, beginnings of ids, or folders of fits; several fits answer together. Without a split,
-    the first dev split is answered.
+    `references` are ids of fits, beginnings of ids, or folders of fits; several fits answer together.
     """
+    return next(
+        answers(
+            references,
+            runner,
+            lambda task, runner: [runner.planner.rows(task, split or next(iter(task.named("dev")), task.train))],
+        )
+    )
+
+
+def answers(
+    references: Sequence[str], runner: Runner, read: Callable[[Task, Runner], Iterable[Rows]]
+) -> Iterator[Answered]:
+    """Answer rows that `read` gives, a block at a time, with finished fits of one task, which `answer` explains."""
     folders = [find_run(runner.workspace.runs, reference) for reference in references]
     homes = {folder.path.parent for folder in folders}
     if len(homes) > 1:
@@ -65,11 +70,8 @@ def answer(
         listed = ", ".join(f"{fit.id} ({fit.task})" for fit in sorted(fits, key=lambda fit: fit.id))
         raise RequestError(f"The members of an ensemble answer one task, not several: {listed}.")
     task = runner.plugins.tasks.find(fits[0].task)
-    if read is not None:
-        rows = read(task, runner.workspace)
-    else:
-        rows = runner.planner.rows(task, split or next(iter(task.named("dev")), task.train))
-    return answer_together(fits, task, rows, runner)
+    for rows in read(task, runner):
+        yield answer_together(fits, task, rows, runner)
 
 
 def answer_together(fits: Sequence[Fit], task: Task, rows: Rows, runner: Runner) -> Answered:

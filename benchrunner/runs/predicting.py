@@ -65,14 +65,14 @@ class Predicted:
         return read_answers(self.folder, self.record)
 
 
-def predict(fit: Fit, split: str, runner: Runner, *, settings: Mapping[str, Any] | None = None) -> Predicted:
+def predict(fit: Fit, split: str, runner: Runner) -> Predicted:
     """Return a fit's answers to a split, with their scores if the rows have labels. Computed once, then kept.
 
-    `settings` replaces the decoding settings that were tuned on dev. The runner fits first if there are no weights.
+    The runner fits first if there are no weights.
     """
     task = runner.plugins.tasks.find(fit.task)
     rows = runner.planner.rows(task, split)
-    chosen = decoding_settings(fit, runner) if settings is None else {**task.problem.decoding, **settings}
+    chosen = decoding_settings(fit, runner)
     scoring = identity(task.scoring)
     prediction = Prediction(fit.id, task.name, split, rows.fingerprint, dict(chosen), scoring, rows.limit)
     folder = runner.folder(fit)

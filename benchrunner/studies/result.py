@@ -312,10 +312,7 @@ def _of_arm(parts: Mapping[str, Figure]) -> Figure:
     figure = _mean(parts)
     if figure.mean.value is None:
         return figure
-    values = []
-    for part in parts.values():
-        if part.mean.value is not None:
-            values.append(part.mean.value)
+    values = [part.mean.value for part in parts.values() if part.mean.value is not None]
     deviation = statistics.stdev(values) if len(values) > 1 else None
     decimals = next(iter(parts.values())).decimals
     best = Score(None, "nothing selects among pre-trainings")

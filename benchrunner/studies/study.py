@@ -291,11 +291,7 @@ class Study:
         """The published rows that no system or arm is shown with and that have a figure in the study's columns."""
         shown = {system.published_name for system in self.systems} | self.arms.keys()
         columns = {column.name for column in self.columns}
-        alone = []
-        for row in self.published:
-            if row.name not in shown and columns & row.cells.keys():
-                alone.append(row)
-        return tuple(alone)
+        return tuple(row for row in self.published if row.name not in shown and columns & row.cells.keys())
 
     def check_published(self) -> None:
         """Raise a `PluginError` for a published figure that is in no column, and for figures that are given twice."""

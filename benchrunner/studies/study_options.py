@@ -321,10 +321,7 @@ class StudyOptions(Declared):
     def read_by(task: Task, method: str | None, runner: Runner) -> set[str]:
         """Name what a task's fits read: `Method.fields_read` of `method`, or of the task's own, and its parameters."""
         chosen = runner.plugins.methods.find(method or task.method)
-        read = set(chosen.fields_read(task.problem))
-        for own in chosen.parameters:
-            read.add(f"{chosen.name}.{own.name}")
-        return read
+        return {*chosen.fields_read(task.problem), *(f"{chosen.name}.{own.name}" for own in chosen.parameters)}
 
     def _fitting(self, runner: Runner) -> Fitting:
         """Return how the fits are made.

@@ -156,10 +156,11 @@ class _Run:
         fits = [links[fit.id] for fit in different_fits(cells) if fit.id not in records]
         # of a search that tries some points, only what it asked for is known
         foreseen = [cell for cell in self._planned if not cell.fitting.most_points]
-        weights = []
-        for fit in different_fits([*cells, *foreseen]) if self._show else ():
-            if fit.id not in records:
-                weights.append((fit, runner.planner.cost(fit, links.get(links[fit.id].shorter)).flops or 1.0))
+        weights = [
+            (fit, runner.planner.cost(fit, links.get(links[fit.id].shorter)).flops or 1.0)
+            for fit in different_fits([*cells, *foreseen])
+            if self._show and fit.id not in records
+        ]
         with watched(runner.observers, weights, show=self._show) as watch:
             for fit, record in executed(self._executor, fits, runner) if fits else ():  # none: other cells had them
                 watch.finished(fit)

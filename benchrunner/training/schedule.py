@@ -145,7 +145,5 @@ class Schedule:
 
         `rate` is the factor between the weight's learning rates and those of the schedule.
         """
-        factors = []
-        for step in range(self.steps):
-            factors.append(1 - self.lr(step) * rate * self.recipe.decay)
+        factors = [1 - self.lr(step) * rate * self.recipe.decay for step in range(self.steps)]
         return math.prod(factors)

@@ -46,8 +46,7 @@ class BertFamily(BackboneFamily):
         backbones: list[Backbone] = [*EMBEDDED, *_released(), *_miniatures()]
         for model in pretrained.listed(runs):
             backbones.append(BertCheckpoint(f"{pretrained.PREFIX}{model.name}", model.folder, model.about))
-        backbones += [RandomBert(f"{RANDOM}{size}", size) for size in SIZES]
-        return backbones
+        return [*backbones, *(RandomBert(f"{RANDOM}{size}", size) for size in SIZES)]
 
     def find(self, reference: str, workspace: Workspace) -> Backbone | None:
         if reference.startswith(RANDOM):

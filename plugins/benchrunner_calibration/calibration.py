@@ -126,7 +126,6 @@ def better_calibrated(result: Result, shown: int) -> list[str]:
     for column in result.study.columns:
         if column.metric == SQUARE and column.name in better:
             said.append((", ".join(dict.fromkeys(better[column.name])) or "no clear difference", column.title))
-    sentences = []
-    for systems, titles in comparison.grouped(said).items():
-        sentences.append(f"Better calibrated on {', '.join(titles)}: {systems}.")
-    return sentences
+    return [
+        f"Better calibrated on {', '.join(titles)}: {systems}." for systems, titles in comparison.grouped(said).items()
+    ]

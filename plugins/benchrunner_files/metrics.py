@@ -119,10 +119,7 @@ def _is_right(gold: Sequence[str], predicted: str) -> float:
 
 def _counts_of_words(gold: Sequence[Any], predicted: Sequence[Any]) -> list[tuple[int, int]]:
     """Count the words with the right label, and all words, of each sentence."""
-    counts = []
-    for right, answer in zip(gold, predicted, strict=True):
-        counts.append((sum(map(str.__eq__, right, answer)), len(right)))
-    return counts
+    return [(sum(map(str.__eq__, right, answer)), len(right)) for right, answer in zip(gold, predicted, strict=True)]
 
 
 EXACT_ANSWER = Metric.of_rows("exact_match", _is_right)

@@ -38,16 +38,12 @@ class LowRank(nn.Module):
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         """Compute what the update adds to the layer's output: (..., inputs) -> (..., outputs)."""
         reduced = functional.linear(states, self.a).chunk(self._count, dim=-1)  # (..., rank) each
-        parts = list[torch.Tensor]()
-        for x, b in zip(reduced, self.b.chunk(self._count), strict=True):
-            parts.append(functional.linear(x, b))
+        parts = [functional.linear(x, b) for x, b in zip(reduced, self.b.chunk(self._count), strict=True)]
         return torch.cat(parts, dim=-1) * self._scale
 
     def product(self) -> torch.Tensor:
         """Compute what the update adds to the layer's weight, in the shape of the weight."""
-        products = list[torch.Tensor]()
-        for b, a in zip(self.b.chunk(self._count), self.a.chunk(self._count), strict=True):
-            products.append(b @ a)
+        products = [b @ a for b, a in zip(self.b.chunk(self._count), self.a.chunk(self._count), strict=True)]
         update = torch.cat(products) * self._scale  # (outputs, inputs)
         return update.T if self._is_transposed else update
 

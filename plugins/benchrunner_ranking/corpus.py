@@ -39,9 +39,10 @@ class Corpus:
         keys = {"id": "_id", "title": "title", "text": "text"}
         rows = JsonTable(self.paths("corpus.jsonl"), keys, optional=("title",)).read(workspace)
         ids = list(_by_id(rows))
-        texts = []
-        for title, text in zip(rows.table.column("title").to_pylist(), rows.texts("text"), strict=True):
-            texts.append(f"{title or ''} {text}".strip())
+        texts = [
+            f"{title or ''} {text}".strip()
+            for title, text in zip(rows.table.column("title").to_pylist(), rows.texts("text"), strict=True)
+        ]
         return replace(rows, table=pa.table({"id": ids, "a": texts}))
 
     def checked(self, workspace: Workspace, table: pa.Table) -> Rows:

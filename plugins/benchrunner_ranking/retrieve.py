@@ -165,10 +165,7 @@ class Retrieve(RankingProblem):
 
         from benchrunner_ranking.search import as_names
 
-        answers = []
-        for passages in outputs:
-            answers.append(ranking(as_names(passages[:, 1:]), passages[:, 0].astype(np.float32)))
-        return answers
+        return [ranking(as_names(passages[:, 1:]), passages[:, 0].astype(np.float32)) for passages in outputs]
 
     def majority_output(self, table: pa.Table) -> np.ndarray:
         """Rank the passages that are relevant to most training queries, by the number of these queries."""

@@ -119,7 +119,8 @@ def _by_value(name: str, places_of: Mapping[str, list[tuple[str, str]]], result:
     """Say where each value is; `more` is added to the name unless there is one value only."""
     if len(places_of) < 2:
         return f"{name} {next(iter(places_of))}" if places_of else ""
-    shown = []
-    for value, places in places_of.items():
-        shown.append(f"{value} ({comparison.where(places, all_systems=len(result.study.names))})")
+    shown = [
+        f"{value} ({comparison.where(places, all_systems=len(result.study.names))})"
+        for value, places in places_of.items()
+    ]
     return f"{name}{more}: {', '.join(shown)}"

@@ -156,10 +156,7 @@ def _spelled(answer: Any, words: Sequence[str] | None) -> str:
     if isinstance(answer, list):
         if words is None or len(words) != len(answer):
             return visible(" | ".join(map(str, answer)) or "(none)", LONGEST_ANSWER)
-        labelled = []
-        for word, label in zip(words, answer, strict=True):
-            if label != iob_tags.OUTSIDE:
-                labelled.append(f"{word}/{label}")
+        labelled = [f"{word}/{label}" for word, label in zip(words, answer, strict=True) if label != iob_tags.OUTSIDE]
         return visible(" ".join(labelled) or "no labelled word", LONGEST_ANSWER)
     if isinstance(answer, float):
         return f"{answer:.2f}"

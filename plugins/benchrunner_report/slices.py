@@ -75,10 +75,7 @@ def confusions(rows: AnsweredRows) -> tuple[Matrix, ...]:
     labels = [label for label in known if label in seen] or sorted(seen, key=str)
     if not 1 < len(labels) <= MOST_LABELS or not seen <= set(labels):
         return ()
-    matrices = []
-    for system, of_restarts in answers.items():
-        matrices.append(_confusion(system, labels, truth, of_restarts))
-    return tuple(matrices)
+    return tuple(_confusion(system, labels, truth, of_restarts) for system, of_restarts in answers.items())
 
 
 def _flat(rows: AnsweredRows, values: Sequence[Any]) -> Sequence[Any]:

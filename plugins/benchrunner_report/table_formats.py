@@ -17,8 +17,7 @@ def as_markdown(table: comparison.Layout, notes: Iterable[str]) -> str:
         _markdown_row(map(_markdown, table.headers)),
         _markdown_row("---:" if numeric else "---" for numeric in table.numeric),
     ]
-    for line in table.lines:
-        lines.append(_markdown_row(_emphasized(line, _markdown, "*{}*", "**{}**")))
+    lines += [_markdown_row(_emphasized(line, _markdown, "*{}*", "**{}**")) for line in table.lines]
     lines.append("")
     lines += [f"- {_markdown(note)}" for note in (table.title, *notes) if note]
     return "\n".join(lines)

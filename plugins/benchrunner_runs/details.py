@@ -27,9 +27,7 @@ class RunDetails:
 
     def as_json(self) -> dict[str, Any]:
         """Return the details as JSON values."""
-        predictions = []
-        for prediction, record in self.predictions:
-            predictions.append({**decoding.as_json(prediction), "record": record})
+        predictions = [{**decoding.as_json(prediction), "record": record} for prediction, record in self.predictions]
         fit = {**decoding.as_json(self.fit), "recipe": self.fit.recipe.as_dict()}  # also values that are defaults
         return {"id": self.fit.id, **vars(self), "fit": fit, "predictions": predictions}
 

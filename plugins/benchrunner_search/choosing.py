@@ -37,10 +37,8 @@ class Choosing:
         asked = {cell.key: self._asked(cell, trained[cell.key]) for cell in planned}
         is_limited = any(cell.fitting.search for cell in planned)
         for size in range(max(map(len, asked.values()), default=0), 0, -1):
-            chosen = []
-            for cell in planned:
-                if points := asked[cell.key][:size]:
-                    chosen.append(cell.of_points({*trained[cell.key], *points}))
+            asking = (cell for cell in planned if asked[cell.key])
+            chosen = [cell.of_points({*trained[cell.key], *asked[cell.key][:size]}) for cell in asking]
             if not is_limited or self.budget.pays(chosen, result, self.runner):
                 return chosen
         if planned and not any(trained.values()):

@@ -36,7 +36,5 @@ def shared_result(result: Result, private: Private, names: Mapping[str, str]) ->
     others = {(names[system], column): figure for (system, column), figure in result.others.items()}
     contrasts = tuple((names[name], names[first]) for name, first in result.study.contrasts)
     study = replace(result.study, systems=tuple(systems), contrasts=contrasts)
-    costs = []
-    for cost in result.costs:
-        costs.append(replace(cost, system=names[cost.system], note=private.without(cost.note)))
+    costs = [replace(cost, system=names[cost.system], note=private.without(cost.note)) for cost in result.costs]
     return replace(result, study=study, cells=tuple(cells), others=others, costs=tuple(costs))

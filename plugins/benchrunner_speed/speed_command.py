@@ -60,9 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def as_json(measured: Measurement) -> dict[str, Any]:
     """Return everything that was measured, with the seconds of every round in seconds and bytes."""
-    timings = []
-    for timing in measured.timings:
-        timings.append({**vars(timing), "latency": timing.latency, "tokens_per_second": timing.rate})
+    timings = [
+        {**vars(timing), "latency": timing.latency, "tokens_per_second": timing.rate} for timing in measured.timings
+    ]
     return {
         "machine": measured.machine,
         "settings": measured.settings,

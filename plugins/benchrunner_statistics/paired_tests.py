@@ -165,9 +165,10 @@ def arms_test(
     for name, arm in (("a", a), ("b", b)):
         if not len(arm):
             raise RequestError(f"{name} is empty: give a list for each pre-training, with the answers of its restarts.")
-        pre_trainings = []
-        for number, restarts in enumerate(arm):
-            pre_trainings.append(scored_restarts(metric, gold, restarts, f"{name}[{number}]", clusters))
+        pre_trainings = [
+            scored_restarts(metric, gold, restarts, f"{name}[{number}]", clusters)
+            for number, restarts in enumerate(arm)
+        ]
         sides.append(Side.of_arm(pre_trainings))
     return with_interval(compare_sides(*sides, seed=seed, resamples=resamples), 1 - confidence)
 

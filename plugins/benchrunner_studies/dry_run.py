@@ -121,9 +121,10 @@ def dry_run_study(study: Study, runner: Runner, *, program: Sequence[str] = PROG
     `program` estimates the commands that build backbones.
     """
     plan = _Plan(study, runner)
-    commands = []
-    for words, estimate in estimates(study, runner, program=program).items():
-        commands.append(PlannedCommand(words, study.commands[words], estimate))
+    commands = [
+        PlannedCommand(words, study.commands[words], estimate)
+        for words, estimate in estimates(study, runner, program=program).items()
+    ]
     lines = (*plan.lines(study.stages), *plan.lines(study.cells))
     return DryRun(study.title, study.about, tuple(commands), lines, plan.problems)
 

@@ -220,9 +220,7 @@ def _combinations(table: SystemTable, values: Values, place: str) -> Iterator[Va
 def _system(named: _NamedSystem) -> tuple[SystemTable, parts.System]:
     """Fill in the texts of a system's table, and make the system."""
     values, place = named.values, named.place
-    commands = []
-    for command in _listed(named.table.make, f"{place}: make"):
-        commands.append(values.split(command, f"{place}: make"))
+    commands = [values.split(command, f"{place}: make") for command in _listed(named.table.make, f"{place}: make")]
     unfilled = replace(named.table, name="", method=(), make=(), each={})
     table = _filled(unfilled, values, place)
     if bool(table.series) != bool(table.at):

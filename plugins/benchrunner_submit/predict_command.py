@@ -17,7 +17,7 @@ from benchrunner.engine import write_atomically
 from benchrunner.results import command_line, output_places
 
 if TYPE_CHECKING:
-    from benchrunner.results import Answered
+    from benchrunner.results import ensembles
 
 
 EVERYDAY = "help help_all lines ensemble split board out probabilities json_lines data device json"
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer, print the scores if the rows are labelled, and write the answers."""
     from benchrunner.results import answer, find_run, watched
     from benchrunner_submit.own_questions.answer_texts import AnswerTexts
-    from benchrunner_submit.own_questions.user_files import answer_file, is_plain
+    from benchrunner_submit.own_questions.user_files import LINES_AT_ONCE, answer_file, is_plain
 
     references, file = _references_and_file(arguments)
     board = None if arguments.board is None else arguments.plugins.leaderboards.find(arguments.board)
@@ -82,13 +82,25 @@ def run(arguments: argparse.Namespace) -> int:
     runner = command_line.options.runner(arguments)
     _ = runner.resolved.device  # a device that cannot be used is an error, also where answers are kept already
     fits = [(find_run(runner.workspace.runs, reference).fit(), 1.0) for reference in references]
-    with _readable(file) as readable:
-        with watched(runner.observers, fits, counts="predicting", show=not arguments.quiet):
-            if readable is None:
-                answered = answer(references, runner, split=arguments.split)
-            else:
-                answered = answer_file(references, runner, readable, lines=arguments.lines)
-        texts = AnswerTexts(answered, arguments.probabilities)
+    counts = list[int]()
+    notes = dict[str, None]()
+    with (
+        _readable(file) as readable,
+        watched(runner.observers, fits, counts="predicting", show=not arguments.quiet),
+    ):
+        if readable is None:
+            blocks = iter([answer(references, runner, split=arguments.split)])
+        else:
+            blocks = answer_file(
+                references,
+                runner,
+                readable,
+                lines=arguments.lines,
+                at_once=None if arguments.json or board is not None else LINES_AT_ONCE,
+            )
+        blocks = _noted(blocks, notes, counts)
+        answered = next(blocks)
+        texts = AnswerTexts(answered, blocks, arguments.probabilities)
         lines = texts.lines()
         if arguments.json_lines:
             plain = arguments.lines or (readable is not None and is_plain(answered.task, readable))
@@ -97,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.out is not None and board is None:
             write_atomically(arguments.out, lambda part: _write(lines, part, arguments))
     if not arguments.json:
-        _print_scores(answered, file)
+        _print_scores(answered, notes, file)
     paths = []
     if board is not None:
         paths = texts.write_board_files(board, arguments.out)
@@ -107,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
         command_line.output.print_json({**texts.as_json(), "files": paths})
     elif paths:
         for path in paths:
-            print_line(f"{len(answered.answers)} answers in {path}")
+            print_line(f"{sum(counts)} answers in {path}")
     else:
         print_data(text)
     return command_line.output.DONE
@@ -138,9 +150,19 @@ def _readable(file: Path | None) -> Iterator[Path | None]:
             raise DataError(str(error).replace(str(copy), "standard input")) from None
 
 
-def _print_scores(answered: Answered, file: Path | None) -> None:
+def _noted(
+    blocks: Iterable[ensembles.Answered], notes: dict[str, None], counts: list[int]
+) -> Iterator[ensembles.Answered]:
+    """Yield the answers to blocks of rows, and add their notes and their number."""
+    for answered in blocks:
+        notes |= dict.fromkeys(answered.rows.notes)
+        counts.append(len(answered.answers))
+        yield answered
+
+
+def _print_scores(answered: ensembles.Answered, notes: Iterable[str], file: Path | None) -> None:
     """Print scores and notes to standard error, since standard output may be the answers."""
-    for note in answered.rows.notes:
+    for note in notes:
         print_note(f"{file or answered.rows.origin}: {note}")
     for name, score in answered.scores.items():
         scale = answered.task.metric(name).scale

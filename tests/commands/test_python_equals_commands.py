@@ -124,7 +124,7 @@ def predict_is_equal(shell: Shell) -> None:
     (shell.folder / "mine.txt").write_text("a sunny day\na bleak day\n")
     own = runner(shell, "runs")
     assert shell("predict", run, "mine.txt", *shell.folders())[1] == (
-        "".join(AnswerTexts(answer_file([run], own, Path("mine.txt"))).lines())
+        "".join(AnswerTexts(next(answer_file([run], own, Path("mine.txt")))).lines())
     )
     answered = answer([run], own, split="test")
     shell("predict", run, "--split", "test", "--board", "moods", "--out", "command", *shell.folders())

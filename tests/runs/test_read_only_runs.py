@@ -50,6 +50,6 @@ def test_a_finished_fit_in_a_read_only_folder_is_read(finished: tuple[Runner, Fi
     dev, test = predict(fit, "dev", made), predict(fit, "test", made)
     assert (len(dev.answers), len(test.answers)) == (24, 20)
     assert answer([fit.id], made).answers == dev.answers
-    own = answer_file([fit.id], made, tmp_path / "data" / "mood" / "test.tsv")
+    (own,) = answer_file([fit.id], made, tmp_path / "data" / "mood" / "test.tsv")
     assert own.answers == test.answers
     assert sorted(made.workspace.runs.rglob("*")) == files

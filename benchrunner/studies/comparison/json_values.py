@@ -23,13 +23,12 @@ def as_json(result: Result, published: PublishedChoice = NOTHING_PUBLISHED) -> d
     the published rows of a study file.
     """
     said = list(facts(result, published))
-    warnings = []
-    for fact in said:
-        if fact.code and fact.kind != "cost":
-            warnings.append({"code": fact.code, "text": fact.text if fact.kind == "note" else fact.line})
-    majority = []
-    for term, score in result.baseline.items():
-        majority.append({**vars(term), "score": score})
+    warnings = [
+        {"code": fact.code, "text": fact.text if fact.kind == "note" else fact.line}
+        for fact in said
+        if fact.code and fact.kind != "cost"
+    ]
+    majority = [{**vars(term), "score": score} for term, score in result.baseline.items()]
     content = {
         "kept_as": result.name,
         **_study_json(result.study),

@@ -102,9 +102,7 @@ class StudyKeeper:
 
     def complete(self, others: Mapping[Place, Figure]) -> None:
         """Write that every fit is finished, with the figures that do not follow from the fits' scores."""
-        figures = []
-        for (system, column), figure in others.items():
-            figures.append(KeptFigure(system, column, figure))
+        figures = [KeptFigure(system, column, figure) for (system, column), figure in others.items()]
         self.kept = replace(self.kept, figures=tuple(figures), ended=_now())
         if self._before is not None:
             repeated = replace(self.kept, ended=self._before.ended)

@@ -86,10 +86,11 @@ def result_of_runs(ids: Sequence[str], runner: Runner) -> Result:
     predictions = KeptPredictions(runner)
     results = []
     for cell in study.cells:
-        own = []
-        for fit in fits.values():
-            if fit.task == cell.task.name and names[fit.backbone, fit.method] == cell.system:
-                own.append(fit)
+        own = [
+            fit
+            for fit in fits.values()
+            if fit.task == cell.task.name and names[fit.backbone, fit.method] == cell.system
+        ]
         if own:
             cell = replace(cell, candidates=_candidates(own), backbone=own[0].backbone, method=own[0].method)
             results.append(_cell_result(cell, predictions, runner, {}))

@@ -21,7 +21,7 @@ def test_a_task_file_has_plain_lines(
     task = plugins.tasks.find(str(task_file(TASK)))
     for name, lines in (("mine", True), ("mine.txt", False)):
         (tmp_path / name).write_text("Sunny.\n\nBleak, and\tcold.\n")
-        rows = read_questions(task, tmp_path / name, workspace, lines=lines)
+        (rows,) = read_questions(task, tmp_path / name, workspace, lines=lines)
         assert rows.table.column("a").to_pylist() == ["Sunny.", "Bleak, and\tcold."]
 
 
@@ -57,7 +57,9 @@ def ask(task_file: Callable[..., Path], plugins: Plugins, workspace: Workspace, 
     def asked(task: str, name: str, content: str) -> list[list[str]]:
         path = task_file(task, **{"train.iob": "Anna B-X\n", name: content})
         words: list[list[str]] = (
-            read_questions(plugins.tasks.find(str(path)), tmp_path / name, workspace).table.column("words").to_pylist()
+            next(read_questions(plugins.tasks.find(str(path)), tmp_path / name, workspace))
+            .table.column("words")
+            .to_pylist()
         )
         return words
 
@@ -95,7 +97,7 @@ def test_a_file_without_rows_speaks_of_no_split(
     task = plugins.tasks.find(str(task_file(TASK)))
     (tmp_path / "mine.tsv").write_text("text\n")
     with pytest.raises(DataError, match=r"mine\.tsv: no rows\.$"):
-        read_questions(task, tmp_path / "mine.tsv", workspace)
+        next(read_questions(task, tmp_path / "mine.tsv", workspace))
 
 
 def test_words_in_tables_are_documents_of_their_own(
@@ -104,6 +106,6 @@ def test_words_in_tables_are_documents_of_their_own(
     task = plugins.tasks.find(str(task_file(TAGS, **{"train.iob": "Anna B-X\n"})))
     for name, documents in (("mine.jsonl", [0, 1]), ("mine.tsv", [0, 0])):
         (tmp_path / name).write_text(LAYOUTS[name])
-        rows = read_questions(task, tmp_path / name, workspace)
+        (rows,) = read_questions(task, tmp_path / name, workspace)
         assert rows.table.column("document").to_pylist() == documents
         assert bool(rows.notes) == (documents == [0, 1])

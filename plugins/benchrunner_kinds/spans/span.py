@@ -202,9 +202,10 @@ class Span(Problem):
             return {}
         margin = margin[order]
         texts = self.decode(outputs, table, {"tau": -np.inf})
-        gains = [0.0]
-        for row in order:
-            gains.append(metric.gain(metric.per_row(right[row], texts[row]) - metric.per_row(right[row], "")))
+        gains = [
+            0.0,
+            *(metric.gain(metric.per_row(right[row], texts[row]) - metric.per_row(right[row], "")) for row in order),
+        ]
         # Entry k: the first k rows have their best span as the answer, with the tau between margins k - 1 and k.
         totals = np.cumsum(gains)
         between = (margin[:-1] + margin[1:]) / 2

@@ -61,9 +61,7 @@ def nbest(
     array = empty_list(size)
     array[NONE, SCORE] = min(window.null for window in windows)
     owned = _owned(windows)
-    parts = []
-    for number, window in enumerate(windows):
-        parts.append(_best(window, owned[number], spans, size=size, longest=longest))
+    parts = [_best(window, owned[number], spans, size=size, longest=longest) for number, window in enumerate(windows)]
     lines = np.concatenate(parts)
     order = np.argsort(-lines[:, SCORE], kind="stable")[:size]
     array[1 : 1 + len(order)] = lines[order]

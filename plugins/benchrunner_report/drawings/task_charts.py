@@ -73,9 +73,9 @@ def _curves(section: Section) -> Iterator[Card]:
     if max(len(loss.points) for loss in section.curves) < 2:
         yield Card("Learning curves", "training loss", words="The fits have too few steps for a curve.")
         return
-    groups = []
-    for loss in section.curves:
-        groups.append(curve(loss.system, section.systems.index(loss.system), loss.points, marks_all=False))
+    groups = [
+        curve(loss.system, section.systems.index(loss.system), loss.points, marks_all=False) for loss in section.curves
+    ]
     title = f"Learning curves on {section.task.name}"
     restarts = max(loss.restarts for loss in section.curves)
     mean = f", the mean of {restarts} restarts" if restarts > 1 else ""

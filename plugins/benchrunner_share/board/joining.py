@@ -195,8 +195,9 @@ def _order(name: str, result: Result) -> tuple[bool, float, str]:
     rank = result.statistics.mean_ranks.get(name)
     if rank is not None:
         return False, rank.mean, name
-    gains = []
-    for (system, _), figure in result.figures.items():
-        if system == name and figure.mean.value is not None:
-            gains.append(figure.gain(figure.mean.value))
+    gains = [
+        figure.gain(figure.mean.value)
+        for (system, _), figure in result.figures.items()
+        if system == name and figure.mean.value is not None
+    ]
     return True, -fmean(gains) if gains else math.inf, name

@@ -98,9 +98,9 @@ class MadeFiles:
 
     def _averages(self) -> dict[str, Any]:
         """Return the averages of the suites of each system."""
-        results = []
-        for result in self._results:  # averages are over cells with columns
-            results.append(replace(result, cell=replace(result.cell, columns=(result.cell.task.name,))))
+        results = [
+            replace(result, cell=replace(result.cell, columns=(result.cell.task.name,))) for result in self._results
+        ]
         planned = tuple(result.cell for result in results)
         names = dict.fromkeys(cell.system for cell in planned)
         systems = tuple(study.System(name, "") for name in names)

@@ -79,9 +79,10 @@ class RowsFile(FileKind):
         return self.joined(entries)
 
     def read(self, content: bytes, expected: ExpectedRows, faults: Faults) -> Sequence[str]:
-        entries = list[Entry]()
-        for place, part in self.parts(decoded(content, faults), expected.count, faults):
-            entries.append(self.read_entry(place, part, faults))
+        entries = [
+            self.read_entry(place, part, faults)
+            for place, part in self.parts(decoded(content, faults), expected.count, faults)
+        ]
         expected.check_count(len(entries), "answer", faults)
         ids = [(place, row_id) for place, row_id, _ in self.check_order(entries, expected.count, faults)]
         expected.check_ids(ids, faults, columns=self.row_columns)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -18,7 +18,7 @@ from benchrunner_submit.leaderboard import Leaderboard
 from benchrunner_submit.submission_files.content import file_content
 
 if TYPE_CHECKING:
-    from benchrunner.results import Answered
+    from benchrunner.results import ensembles
 
 PROBABILITIES = "probabilities"
 """The extra figure of a problem that has a probability for each label or choice."""
@@ -29,7 +29,10 @@ PROBABILITIES = "probabilities"
 class AnswerTexts:
     """The texts of answers; a `RequestError` if probabilities are wanted and the task's problem gives none."""
 
-    answered: Answered
+    answered: ensembles.Answered
+    """The answers to the first block of rows, which are mostly all."""
+    more: Iterable[ensembles.Answered] = ()
+    """The answers to further blocks; `lines` and `json_lines` write them, too."""
     has_probabilities: bool = False
     """Whether each answer has its probabilities beside it."""
 
@@ -66,7 +69,7 @@ class AnswerTexts:
         """Return the answers and their scores as JSON values."""
         answered = self.answered
         return {
-            **({PROBABILITIES: list(self._probabilities())} if self.has_probabilities else {}),
+            **({PROBABILITIES: list(_probabilities(answered))} if self.has_probabilities else {}),
             "task": answered.task.name,
             "by": answered.by,
             "data": answered.rows.origin,
@@ -84,7 +87,7 @@ class AnswerTexts:
         problem = self.answered.task.problem
         labels = getattr(problem, "labels", ())
         yield _line("index\tprediction", labels or [PROBABILITIES], self.has_probabilities)
-        for index, (value, of_row) in enumerate(self._rows()):
+        for index, (value, of_row, _) in enumerate(self._rows()):
             figures = of_row.values() if labels and of_row else [of_row]
             yield _line(f"{index}\t{problem.spell(value)}", figures, self.has_probabilities)
 
@@ -93,12 +96,11 @@ class AnswerTexts:
 
         Where the problem tags words, `words` has the first character and the end of each word in its line.
         """
-        rows, problem = self.answered.rows, self.answered.task.problem
-        lines = enumerate(text_lines(Path(rows.origin)), start=1)
-        for index, (value, of_row) in enumerate(self._rows()):
+        problem = self.answered.task.problem
+        lines = enumerate(text_lines(Path(self.answered.rows.origin)), start=1)
+        for index, (value, of_row, wanted) in enumerate(self._rows()):
             row: dict[str, Any] = {"index": index, "answer": value}
-            if plain and rows.lines:
-                wanted = rows.lines[index]
+            if plain and wanted:
                 row["text"] = text = next(line for number, line in lines if number == wanted).rstrip("\r")
                 if problem.line_columns == ("words",):
                     row["words"] = [word.span() for word in re.finditer(r"\S+", text)]
@@ -106,17 +108,19 @@ class AnswerTexts:
                 row[PROBABILITIES] = of_row
             yield json.dumps(row, ensure_ascii=False) + "\n"
 
-    def _rows(self) -> Iterator[tuple[Any, Any]]:
-        """Yield each answer with its probabilities, or None."""
-        figures = self._probabilities() if self.has_probabilities else repeat(None)
-        return zip(self.answered.answers, figures, strict=self.has_probabilities)
+    def _rows(self) -> Iterator[tuple[Any, Any, int | None]]:
+        """Yield each answer with its probabilities, or None, and the number of its line, if it has one."""
+        for answered in chain([self.answered], self.more):
+            figures = _probabilities(answered) if self.has_probabilities else repeat(None)
+            yield from zip(answered.answers, figures, answered.rows.lines or repeat(None), strict=False)
 
-    def _probabilities(self) -> Iterator[Any]:
-        """Yield for each row a table of label -> probability, or a list where the answers are no labels."""
-        labels = getattr(self.answered.task.problem, "labels", None)
-        for figures in self.answered.extra_figures[PROBABILITIES]:
-            row = [round(float(figure), 6) for figure in figures]
-            yield dict(zip(labels, row, strict=True)) if labels else row
+
+def _probabilities(answered: ensembles.Answered) -> Iterator[Any]:
+    """Yield for each row a table of label -> probability, or a list where the answers are no labels."""
+    labels = getattr(answered.task.problem, "labels", None)
+    for figures in answered.extra_figures[PROBABILITIES]:
+        row = [round(float(figure), 6) for figure in figures]
+        yield dict(zip(labels, row, strict=True)) if labels else row
 
 
 def _line(text: str, more: Iterable[Any], has_more: bool) -> str:

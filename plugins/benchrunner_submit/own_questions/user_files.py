@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,45 +21,57 @@ from benchrunner_submit.own_questions.user_tables import read_user_table
 
 if TYPE_CHECKING:
     from benchrunner import Task
-    from benchrunner.results import Answered, Runner
+    from benchrunner.results import Runner, ensembles
 
 _LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
 """Last column of a plain line that is a list -> what separates its texts; None is any white space."""
+LINES_AT_ONCE = 100_000
+"""Number of plain lines that are answered at once: their answers would fill the memory."""
 
 
-_ROWS_AT_ONCE = 16_384
-"""Number of plain lines that are Python's values at once: these take ten times the memory of a table."""
-
-
-def answer_file(references: Sequence[str], runner: Runner, file: Path, *, lines: bool = False) -> Answered:
+def answer_file(
+    references: Sequence[str], runner: Runner, file: Path, *, lines: bool = False, at_once: int | None = LINES_AT_ONCE
+) -> Iterator[ensembles.Answered]:
     """Answer a user's file with finished fits of one task, as `benchrunner.results.answer` answers a split.
 
     The file is in the layout of the task's own files, labelled or not; with `lines`, it is plain text with a row on
-    each line.
+    each line, of which `at_once` are read and answered at a time.
     """
-    from benchrunner.results import answer
+    from benchrunner.results import ensembles
 
-    return answer(references, runner, read=lambda task, workspace: read_questions(task, file, workspace, lines=lines))
+    return ensembles.answers(
+        references,
+        runner,
+        lambda task, runner: read_questions(task, file, runner.workspace, lines=lines, at_once=at_once),
+    )
 
 
-def read_questions(task: Task, path: Path, workspace: Workspace, *, lines: bool = False) -> Rows:
-    """Return the checked rows of a user's file. Labels are not needed and, in known layouts, not read.
+def read_questions(
+    task: Task, path: Path, workspace: Workspace, *, lines: bool = False, at_once: int | None = LINES_AT_ONCE
+) -> Iterator[Rows]:
+    """Yield the checked rows of a user's file. Labels are not needed and, in known layouts, not read.
 
     The layouts of the task's own files are tried first, then tables and JSON lines with the names of its columns. With
     `lines`, each line is a row of plain text.
     """
     if not path.is_file():
         raise RequestError(f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}.")
-    lines = lines or is_plain(task, path)
-    try:
-        rows = _plain_lines(task, path) if lines else _read_layout(task, path, workspace)
-    except DataError as error:
-        if lines or path.suffix not in ("", ".lst", ".txt"):
-            raise
-        raise DataError(f"{error} If each line is a question in plain text, add --lines.") from error
-    if not len(rows):
+    if lines or is_plain(task, path):
+        blocks: Iterable[Rows] = _plain_lines(task, path, at_once)
+        # Faults of all lines are found before the first is answered.
+        count = sum(len(task.checked(rows, workspace, labelled=False)) for rows in _plain_lines(task, path, at_once))
+    else:
+        try:
+            blocks = [_read_layout(task, path, workspace)]
+        except DataError as error:
+            if path.suffix not in ("", ".lst", ".txt"):
+                raise
+            raise DataError(f"{error} If each line is a question in plain text, add --lines.") from error
+        count = len(blocks[0])
+    if not count:
         raise DataError(f"{path}: no rows.")
-    return task.checked(rows, workspace, labelled=False)
+    for rows in blocks:
+        yield task.checked(rows, workspace, labelled=False)
 
 
 def is_plain(task: Task, path: Path) -> bool:
@@ -101,32 +113,26 @@ def _line_columns(task: Task) -> Sequence[str]:
     return task.problem.line_columns or texts or [name for name in known if name not in task.problem.label_columns]
 
 
-def _plain_lines(task: Task, path: Path) -> Rows:
-    """Read a file of plain text, a row on each line that is not blank: see `Problem.line_columns`."""
+def _plain_lines(task: Task, path: Path, at_once: int | None) -> Iterator[Rows]:
+    """Yield the rows of a file of plain text, a row on each line that is not blank: see `Problem.line_columns`."""
     import pyarrow as pa
 
     columns = _line_columns(task)
     if not columns:
         raise RequestError(f"{task.name} does not say what a line of plain text holds: leave --lines out.")
     last = columns[-1]
-    numbers = array("q")
-    tables = []
-    rows = []
-    for number, line in enumerate(text_lines(path), start=1):
-        fields: list[Any] = line.rstrip("\r").split("\t", len(columns) - 1)
-        if not line.strip():
-            continue
-        if len(fields) < len(columns) or ("\t" in fields[-1] and len(columns) > 1 and last not in _LISTS):
-            form = " TAB ".join(columns)
-            raise DataError(f"{path}:{number}: a line of plain text for {task.name} is: {form}; found {quoted(line)}.")
-        if last in _LISTS:
-            fields[-1] = fields[-1].split(_LISTS[last])
-        numbers.append(number)
-        rows.append({"id": str(number), "document": number, **dict(zip(columns, fields, strict=True))})
-        if len(rows) == _ROWS_AT_ONCE:
-            tables.append(pa.Table.from_pylist(rows))
-            rows = []
-    if rows or not tables:
-        tables.append(pa.Table.from_pylist(rows))
     notes = ("each line is a document of its own: no context of neighbouring lines",) if last == "words" else ()
-    return Rows(pa.concat_tables(tables), str(path), numbers, notes)
+    asked = ((number, line) for number, line in enumerate(text_lines(path), start=1) if line.strip())
+    while block := list(islice(asked, at_once)):
+        rows = []
+        for number, line in block:
+            fields: list[Any] = line.rstrip("\r").split("\t", len(columns) - 1)
+            if len(fields) < len(columns) or ("\t" in fields[-1] and len(columns) > 1 and last not in _LISTS):
+                form = " TAB ".join(columns)
+                raise DataError(
+                    f"{path}:{number}: a line of plain text for {task.name} is: {form}; found {quoted(line)}."
+                )
+            if last in _LISTS:
+                fields[-1] = fields[-1].split(_LISTS[last])
+            rows.append({"id": str(number), "document": number, **dict(zip(columns, fields, strict=True))})
+        yield Rows(pa.Table.from_pylist(rows), str(path), [row["document"] for row in rows], notes)

@@ -9,7 +9,9 @@ import pytest
 
 from benchrunner import EXACT_MATCH, Split, Task
 from benchrunner.data.sources import RowsFrom
+from benchrunner.runs import ensembles
 from benchrunner_kinds import Tag
+from benchrunner_submit.own_questions import user_files
 from command_line import Shell
 from inline import QUICK, plugins
 
@@ -46,6 +48,31 @@ def test_json_lines_hold_the_text_and_the_answer(shell: Shell, monkeypatch: pyte
     assert [json.loads(line)["text"] for line in out.splitlines()] == ["A sunny day.", "A bleak morning."]
     out = shell.done("predict", run, "--json-lines", "--split", "dev", *shell.folders())
     assert list(json.loads(out.splitlines()[0])) == ["index", "answer"]
+
+
+@pytest.mark.parametrize("form", [[], ["--probabilities"], ["--json-lines"]])
+def test_blocks_of_lines_have_the_same_answers(form: list[str], shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shell.fitted()
+    Path("mine.txt").write_text("A sunny day.\n\nA bleak morning.\nSun\n \nRain\nA gloomy day\n")
+    words = ["predict", run, "mine.txt", *form, *shell.folders()]
+    whole = shell.done(*words)
+    monkeypatch.setattr(user_files, "LINES_AT_ONCE", 2)
+    kept = shell.folder / "runs" / run / "outputs"
+    before = len(list(kept.glob("*.npy")))
+    assert shell.done(*words) == whole
+    assert len(list(kept.glob("*.npy"))) == before + 3, "a stopped call goes on from the last block"
+    assert shell.done(*words, "--out", "answers.csv") == "5 answers in answers.csv\n"
+    assert len(Path("answers.csv").read_text().splitlines()) == 6 - ("--json-lines" in form)
+    shown = shell.json(*words[:3], *shell.folders())
+    assert shown["rows"] == len(shown["answers"]) == 5
+
+
+def test_a_fault_of_a_late_line_is_found_first(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shell.fitted()
+    Path("mine.txt").write_bytes(b"A sunny day.\nRain\nSun\n\xff\n")
+    monkeypatch.setattr(user_files, "LINES_AT_ONCE", 1)
+    monkeypatch.setattr(ensembles, "answer_together", None)
+    assert "mine.txt:4" in shell.refused("predict", run, "mine.txt", *shell.folders())
 
 
 @pytest.mark.parametrize("context", ["sentence", "window", "document"])

@@ -20,7 +20,6 @@ from benchrunner.tasks.task import Split, Task
 from benchrunner.workspace import Workspace
 from benchrunner_kinds import Candidates, Choose, ClassifyWords, Span, Tag
 from benchrunner_submit import answer_file
-from benchrunner_submit.own_questions import user_files
 from benchrunner_submit.own_questions.answer_texts import AnswerTexts
 from benchrunner_submit.own_questions.user_files import read_questions
 from inline import mood, runner
@@ -43,7 +42,8 @@ def task(source: Any = TOPIC) -> Task:
 
 def read(task: Task, folder: Path, name: str, content: str) -> list[dict[str, Any]]:
     (folder / name).write_text(content)
-    rows: list[dict[str, Any]] = read_questions(task, folder / name, Workspace(folder, folder)).table.to_pylist()
+    (read,) = read_questions(task, folder / name, Workspace(folder, folder))
+    rows: list[dict[str, Any]] = read.table.to_pylist()
     return rows
 
 
@@ -68,7 +68,7 @@ def test_columns_may_be_named_as_in_the_task_or_its_files(name: str, content: st
 @pytest.mark.parametrize("name", ["mine.parquet", "input"])
 def test_a_table_may_be_parquet(name: str, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"page": [1, 2], "title": ["Rain", "Sun"]}), tmp_path / name)
-    rows = read_questions(task(), tmp_path / name, Workspace(tmp_path, tmp_path))
+    (rows,) = read_questions(task(), tmp_path / name, Workspace(tmp_path, tmp_path))
     assert rows.table.to_pylist() == [{"headline": "Rain"}, {"headline": "Sun"}]
 
 
@@ -103,20 +103,23 @@ def test_every_problem_reads_plain_lines(kind: str, tmp_path: Path) -> None:
     source = JsonTable("train.jsonl", {name: name for name in columns}) if columns else RowsFrom(lambda given: {})
     own = replace(mood(), problem=problem, splits={"train": Split("train", (source,))}, metrics=(EXACT_MATCH,))
     (tmp_path / "mine").write_text(f"{line}\n")
-    table = read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True).table
-    (found,) = table.to_pylist()
+    (rows,) = read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True)
+    (found,) = rows.table.to_pylist()
     assert {name: found[name] for name in row} == row
 
 
 @pytest.mark.parametrize("problem", [Classify(("glad", "sad")), Tag(("O", "B-PER", "I-PER"))])
-def test_plain_lines_are_the_same_in_parts(problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_lines_are_the_same_in_parts(problem: Problem, tmp_path: Path) -> None:
     (tmp_path / "mine.lst").write_text("Rain falls\n\nSun\nWind\n  \nIt is Monday")
     asked = replace(mood(), problem=problem)
-    whole = read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True)
-    monkeypatch.setattr(user_files, "_ROWS_AT_ONCE", 2)
-    parts = read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True)
-    assert parts.table == whole.table and parts.fingerprint == whole.fingerprint
-    assert list(parts.lines or ()) == list(whole.lines or ()) == [1, 3, 4, 6]
+    (whole,) = read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True, at_once=None)
+    for at_once in (1, 2, 3, 4):
+        parts = list(
+            read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True, at_once=at_once)
+        )
+        assert pa.concat_tables([part.table for part in parts]) == whole.table
+        assert [number for part in parts for number in part.lines or ()] == list(whole.lines or ()) == [1, 3, 4, 6]
+        assert max(map(len, parts)) == at_once
 
 
 @pytest.mark.parametrize(("problem", "line"), [(Classify(("glad", "sad")), "x\ty"), (Span(), "Who?\tAnna sang.")])
@@ -124,7 +127,8 @@ def test_reshaped_sources_have_plain_lines(problem: Problem, line: str, tmp_path
     source = Reshaped(JsonTable("train.jsonl", {"b": "two", "label": "l", "a": "one"}), lambda table: table)
     own = replace(mood(), problem=problem, splits={"train": Split("train", (source,))}, metrics=(EXACT_MATCH,))
     (tmp_path / "mine").write_text(f"{line}\n")
-    (found,) = read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True).table.to_pylist()
+    (rows,) = read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True)
+    (found,) = rows.table.to_pylist()
     assert list(found.values())[-2:] == line.split("\t")
 
 
@@ -132,7 +136,7 @@ def test_a_task_of_unknown_columns_refuses_plain_lines(tmp_path: Path) -> None:
     own = task(RowsFrom(lambda workspace: {}))
     (tmp_path / "mine").write_text("Rain\n")
     with pytest.raises(RequestError, match=r"mine/mood does not say what a line of plain text holds: leave --lines"):
-        read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True)
+        list(read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +151,7 @@ def test_a_wrong_plain_line_says_what_it_must_hold(problem: Problem, expected: s
     own = replace(mood(), problem=problem, metrics=(EXACT_MATCH,))
     (tmp_path / "mine").write_text("only this\n")
     with pytest.raises(DataError, match=expected):
-        read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True)
+        list(read_questions(own, tmp_path / "mine", Workspace(tmp_path, tmp_path), lines=True))
 
 
 def test_a_reshaped_source_reads_files_without_labels(tmp_path: Path) -> None:
@@ -228,8 +232,9 @@ def test_a_users_own_file_is_answered_in_its_order(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("id\ttext\n" + "".join(f"7\t{text}\n" for text in texts))
     (tmp_path / "mine.csv").write_text('"id","a"\n' + "".join(f'7,"{text}"\n' for text in texts))
     for name in ("mine.txt", "mine.tsv", "mine.csv"):
-        answered = answer_file([fit.id], made, tmp_path / name)
+        (answered,) = answer_file([fit.id], made, tmp_path / name)
         assert answered.answers == ["sad", "glad", "sad"], name
         assert "".join(AnswerTexts(answered).lines()) == "index\tprediction\n0\tsad\n1\tglad\n2\tsad\n"
         assert "probabilities" not in AnswerTexts(answered).as_json()
-    assert answer_file([str(made.folder(fit).path)], made, tmp_path / "mine.txt").answers == ["sad", "glad", "sad"]
+    parts = answer_file([str(made.folder(fit).path)], made, tmp_path / "mine.txt", at_once=2)
+    assert [part.answers for part in parts] == [["sad", "glad"], ["sad"]]

@@ -57,10 +57,11 @@ def fill(folder: Path, model: PreTrainedModel, tensors: Mapping[str, torch.Tenso
     parameters = list(model.named_parameters(remove_duplicate=False))  # tied weights have several names
     held = {id(weight) for name, weight in parameters if name in given}
     tied = {name for name, weight in parameters if id(weight) in held}
-    misshapen = list[tuple[str, torch.Size, torch.Size]]()
-    for name in expected.keys() & given.keys():
-        if given[name].shape != expected[name].shape:
-            misshapen.append((name, given[name].shape, expected[name].shape))
+    misshapen = [
+        (name, given[name].shape, expected[name].shape)
+        for name in expected.keys() & given.keys()
+        if given[name].shape != expected[name].shape
+    ]
     report = {
         "missing_keys": expected.keys() - given.keys() - tied,
         "unexpected_keys": given.keys() - expected.keys() - {name for name, _ in model.named_buffers()},

@@ -49,7 +49,7 @@ def sources() -> Iterator[tuple[str, Reader]]:
     }.items():
         yield (
             f"questions in {suffix}",
-            Reader(lambda path: read_questions(mood(), path, NOWHERE), f"my.{suffix}", [content]),
+            Reader(lambda path: next(read_questions(mood(), path, NOWHERE)), f"my.{suffix}", [content]),
         )
 
 
