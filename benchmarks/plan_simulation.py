@@ -31,7 +31,9 @@ SEATS = 5
 """Restarts of a grid point; the others of a plan have other learning rates."""
 EVENTS = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.listdir", "os.scandir", "os.utime")
 SBATCH = """#!/bin/bash
-echo "$1" >> "{home}/submitted.txt"
+copy=$(mktemp "{home}/XXXXXX.sh")
+cp "$1" "$copy"  # the submitter moves its file
+echo "$copy" >> "{home}/submitted.txt"
 echo "Submitted batch job $(wc -l < "{home}/submitted.txt")"
 """
 

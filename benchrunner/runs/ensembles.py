@@ -44,7 +44,7 @@ def answer(references: Sequence[str], runner: Runner, *, split: str | None = Non
     `references` are ids of fits, beginnings of ids, or folders of fits; several fits answer together.
     """
     return next(
-        answers(
+        answer_blocks(
             references,
             runner,
             lambda task, runner: [runner.planner.rows(task, split or next(iter(task.named("dev")), task.train))],
@@ -52,10 +52,10 @@ def answer(references: Sequence[str], runner: Runner, *, split: str | None = Non
     )
 
 
-def answers(
+def answer_blocks(
     references: Sequence[str], runner: Runner, read: Callable[[Task, Runner], Iterable[Rows]]
 ) -> Iterator[Answered]:
-    """Answer rows that `read` gives, a block at a time, with finished fits of one task, which `answer` explains."""
+    """Yield the answers to each block of rows that `read` gives; `references` are as in `answer`."""
     folders = [find_run(runner.workspace.runs, reference) for reference in references]
     homes = {folder.path.parent for folder in folders}
     if len(homes) > 1:

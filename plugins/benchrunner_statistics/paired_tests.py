@@ -181,7 +181,9 @@ def compare_sides(
     resamples: int | None = None,
     at_least: int = 0,
 ) -> pairs.Comparison:
-    """Return the comparison that `paired_test` or `arms_test` returns, without its interval, from scored answers.
+    """Return the comparison that `paired_test` or `arms_test` returns, from scored answers, without its interval.
+
+    `low` and `high` are the difference until `with_interval` gives it one.
 
     `at_least` is a number of permutations for a test in a large family; by default there are fewer for slow metrics.
     """

@@ -82,8 +82,16 @@ def run(arguments: argparse.Namespace) -> int:
     runner = command_line.options.runner(arguments)
     _ = runner.resolved.device  # a device that cannot be used is an error, also where answers are kept already
     fits = [(find_run(runner.workspace.runs, reference).fit(), 1.0) for reference in references]
-    counts = list[int]()
+    count = 0
     notes = dict[str, None]()
+
+    def noted(blocks: Iterable[ensembles.Answered]) -> Iterator[ensembles.Answered]:
+        nonlocal count, notes
+        for answered in blocks:
+            count += len(answered.answers)
+            notes |= dict.fromkeys(answered.rows.notes)
+            yield answered
+
     with (
         _readable(file) as readable,
         watched(runner.observers, fits, counts="predicting", show=not arguments.quiet),
@@ -96,9 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
                 runner,
                 readable,
                 lines=arguments.lines,
-                at_once=None if arguments.json or board is not None else LINES_AT_ONCE,
+                at_once=sys.maxsize if arguments.json or board is not None else LINES_AT_ONCE,
             )
-        blocks = _noted(blocks, notes, counts)
+        blocks = noted(blocks)
         answered = next(blocks)
         texts = AnswerTexts(answered, blocks, arguments.probabilities)
         lines = texts.lines()
@@ -119,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         command_line.output.print_json({**texts.as_json(), "files": paths})
     elif paths:
         for path in paths:
-            print_line(f"{sum(counts)} answers in {path}")
+            print_line(f"{count} answers in {path}")
     else:
         print_data(text)
     return command_line.output.DONE
@@ -148,16 +156,6 @@ def _readable(file: Path | None) -> Iterator[Path | None]:
             yield copy
         except DataError as error:
             raise DataError(str(error).replace(str(copy), "standard input")) from None
-
-
-def _noted(
-    blocks: Iterable[ensembles.Answered], notes: dict[str, None], counts: list[int]
-) -> Iterator[ensembles.Answered]:
-    """Yield the answers to blocks of rows, and add their notes and their number."""
-    for answered in blocks:
-        notes |= dict.fromkeys(answered.rows.notes)
-        counts.append(len(answered.answers))
-        yield answered
 
 
 def _print_scores(answered: ensembles.Answered, notes: Iterable[str], file: Path | None) -> None:

@@ -69,7 +69,7 @@ from finished_studies import finish, runner, task
 
 work = Path(sys.argv[1])
 made = runner(work, [task("made/mood", rows=20)], ["words"])
-type(made.plugins).kernels = property(lambda plugins: __import__("torch"))
+type(made.plugins).kernels = property(lambda plugins: __import__("torch"))  # as to ask for kernels does
 study = compared(["words"], list(made.plugins.tasks.values()), cells.Fitting(Grid({"epochs": (1, 2)}), seeds=(0, 1)))
 finish(study, made, {"words": 0.7})
 share_study(run_study(study, made), work / "shared", made)

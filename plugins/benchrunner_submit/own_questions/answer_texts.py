@@ -30,9 +30,9 @@ class AnswerTexts:
     """The texts of answers; a `RequestError` if probabilities are wanted and the task's problem gives none."""
 
     answered: ensembles.Answered
-    """The answers to the first block of rows, which are mostly all."""
+    """The answers to the first block of rows."""
     more: Iterable[ensembles.Answered] = ()
-    """The answers to further blocks; `lines` and `json_lines` write them, too."""
+    """The answers to further blocks, which `lines` and `json_lines` write, too; of an iterator, only once."""
     has_probabilities: bool = False
     """Whether each answer has its probabilities beside it."""
 
@@ -111,8 +111,9 @@ class AnswerTexts:
     def _rows(self) -> Iterator[tuple[Any, Any, int | None]]:
         """Yield each answer with its probabilities, or None, and the number of its line, if it has one."""
         for answered in chain([self.answered], self.more):
-            figures = _probabilities(answered) if self.has_probabilities else repeat(None)
-            yield from zip(answered.answers, figures, answered.rows.lines or repeat(None), strict=False)
+            count = len(answered.answers)
+            figures = _probabilities(answered) if self.has_probabilities else repeat(None, count)
+            yield from zip(answered.answers, figures, answered.rows.lines or repeat(None, count), strict=True)
 
 
 def _probabilities(answered: ensembles.Answered) -> Iterator[Any]:

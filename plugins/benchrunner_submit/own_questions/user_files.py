@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 _LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
 """Last column of a plain line that is a list -> what separates its texts; None is any white space."""
 LINES_AT_ONCE = 100_000
-"""Number of plain lines that are answered at once: their answers would fill the memory."""
+"""Most plain lines that are answered at once: rows and answers of more would fill the memory."""
 
 
 def answer_file(
-    references: Sequence[str], runner: Runner, file: Path, *, lines: bool = False, at_once: int | None = LINES_AT_ONCE
+    references: Sequence[str], runner: Runner, file: Path, *, lines: bool = False, at_once: int = LINES_AT_ONCE
 ) -> Iterator[ensembles.Answered]:
-    """Answer a user's file with finished fits of one task, as `benchrunner.results.answer` answers a split.
+    """Yield the answers of finished fits of one task to a user's file, a block of rows at a time.
 
-    The file is in the layout of the task's own files, labelled or not; with `lines`, it is plain text with a row on
-    each line, of which `at_once` are read and answered at a time.
+    The file is in the layout of the task's own files, labelled or not, which is one block; with `lines`, or as a .txt
+    file, it is plain text with a row on each line, and blocks have `at_once` lines. `references` are as in
+    `benchrunner.results.answer`.
     """
     from benchrunner.results import ensembles
 
-    return ensembles.answers(
+    return ensembles.answer_blocks(
         references,
         runner,
         lambda task, runner: read_questions(task, file, runner.workspace, lines=lines, at_once=at_once),
@@ -47,7 +48,7 @@ def answer_file(
 
 
 def read_questions(
-    task: Task, path: Path, workspace: Workspace, *, lines: bool = False, at_once: int | None = LINES_AT_ONCE
+    task: Task, path: Path, workspace: Workspace, *, lines: bool = False, at_once: int = LINES_AT_ONCE
 ) -> Iterator[Rows]:
     """Yield the checked rows of a user's file. Labels are not needed and, in known layouts, not read.
 
@@ -113,7 +114,7 @@ def _line_columns(task: Task) -> Sequence[str]:
     return task.problem.line_columns or texts or [name for name in known if name not in task.problem.label_columns]
 
 
-def _plain_lines(task: Task, path: Path, at_once: int | None) -> Iterator[Rows]:
+def _plain_lines(task: Task, path: Path, at_once: int) -> Iterator[Rows]:
     """Yield the rows of a file of plain text, a row on each line that is not blank: see `Problem.line_columns`."""
     import pyarrow as pa
 
@@ -122,10 +123,10 @@ def _plain_lines(task: Task, path: Path, at_once: int | None) -> Iterator[Rows]:
         raise RequestError(f"{task.name} does not say what a line of plain text holds: leave --lines out.")
     last = columns[-1]
     notes = ("each line is a document of its own: no context of neighbouring lines",) if last == "words" else ()
-    asked = ((number, line) for number, line in enumerate(text_lines(path), start=1) if line.strip())
-    while block := list(islice(asked, at_once)):
-        rows = []
-        for number, line in block:
+    rows = []
+    lines = ((number, line) for number, line in enumerate(text_lines(path), start=1) if line.strip())
+    for first in lines:
+        for number, line in chain([first], islice(lines, at_once - 1)):
             fields: list[Any] = line.rstrip("\r").split("\t", len(columns) - 1)
             if len(fields) < len(columns) or ("\t" in fields[-1] and len(columns) > 1 and last not in _LISTS):
                 form = " TAB ".join(columns)
@@ -135,4 +136,6 @@ def _plain_lines(task: Task, path: Path, at_once: int | None) -> Iterator[Rows]:
             if last in _LISTS:
                 fields[-1] = fields[-1].split(_LISTS[last])
             rows.append({"id": str(number), "document": number, **dict(zip(columns, fields, strict=True))})
-        yield Rows(pa.Table.from_pylist(rows), str(path), [row["document"] for row in rows], notes)
+        block = Rows(pa.Table.from_pylist(rows), str(path), [row["document"] for row in rows], notes)
+        rows.clear()  # while the block is answered, it is in memory once
+        yield block

@@ -47,6 +47,12 @@ def test_each_row_of_probabilities_is_made_once(form: str) -> None:
     )
 
 
+def test_an_answer_without_its_probabilities_is_not_left_out() -> None:
+    made = Answered(mood(), ROWS, ["glad", "sad"], {"probabilities": [[0.25, 0.75]]}, {}, "fit")
+    with pytest.raises(ValueError, match="shorter"):
+        list(AnswerTexts(made, has_probabilities=True).lines())
+
+
 def test_probabilities_of_choices_are_one_column_of_json() -> None:
     made = Answered(mood(problem=Choose(2)), ROWS, [1], {"probabilities": [[0.25, 0.75]]}, {}, "fit")
     lines = list(AnswerTexts(made, has_probabilities=True).lines())

@@ -4,12 +4,15 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchrunner import EXACT_MATCH, Split, Task
+from benchrunner import EXACT_MATCH, Rows, Split, Task
 from benchrunner.data.sources import RowsFrom
-from benchrunner.runs import ensembles
+from benchrunner.io import files
+from benchrunner.results import Fit, Runner
+from benchrunner.runs import ensembles, predicting
 from benchrunner_kinds import Tag
 from benchrunner_submit.own_questions import user_files
 from command_line import Shell
@@ -57,20 +60,38 @@ def test_blocks_of_lines_have_the_same_answers(form: list[str], shell: Shell, mo
     words = ["predict", run, "mine.txt", *form, *shell.folders()]
     whole = shell.done(*words)
     monkeypatch.setattr(user_files, "LINES_AT_ONCE", 2)
-    kept = shell.folder / "runs" / run / "outputs"
-    before = len(list(kept.glob("*.npy")))
     assert shell.done(*words) == whole
-    assert len(list(kept.glob("*.npy"))) == before + 3, "a stopped call goes on from the last block"
     assert shell.done(*words, "--out", "answers.csv") == "5 answers in answers.csv\n"
     assert len(Path("answers.csv").read_text().splitlines()) == 6 - ("--json-lines" in form)
     shown = shell.json(*words[:3], *shell.folders())
     assert shown["rows"] == len(shown["answers"]) == 5
 
 
+def test_a_stopped_call_goes_on_from_the_kept_blocks(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shell.fitted()
+    Path("mine.txt").write_text("A sunny day.\nA bleak morning.\nSun\nRain\n")
+    words = ["predict", run, "mine.txt", *shell.folders()]
+    whole = shell.done(*words)
+    monkeypatch.setattr(user_files, "LINES_AT_ONCE", 2)
+    computed = list[int]()
+    compute = predicting._computed_outputs
+
+    def failing(fit: Fit, rows: Rows, runner: Runner) -> Any:
+        computed.append(len(rows))
+        if len(computed) == 2:
+            raise KeyboardInterrupt
+        return compute(fit, rows, runner)
+
+    monkeypatch.setattr(predicting, "_computed_outputs", failing)
+    assert shell(*words)[0] == 130 and shell.done(*words) == whole
+    assert computed == [2, 2, 2], "the first block is read"
+
+
 def test_a_fault_of_a_late_line_is_found_first(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     run = shell.fitted()
     Path("mine.txt").write_bytes(b"A sunny day.\nRain\nSun\n\xff\n")
     monkeypatch.setattr(user_files, "LINES_AT_ONCE", 1)
+    monkeypatch.setattr(files, "_READ_BYTES", 1)
     monkeypatch.setattr(ensembles, "answer_together", None)
     assert "mine.txt:4" in shell.refused("predict", run, "mine.txt", *shell.folders())
 

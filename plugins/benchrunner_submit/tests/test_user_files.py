@@ -42,8 +42,8 @@ def task(source: Any = TOPIC) -> Task:
 
 def read(task: Task, folder: Path, name: str, content: str) -> list[dict[str, Any]]:
     (folder / name).write_text(content)
-    (read,) = read_questions(task, folder / name, Workspace(folder, folder))
-    rows: list[dict[str, Any]] = read.table.to_pylist()
+    (block,) = read_questions(task, folder / name, Workspace(folder, folder))
+    rows: list[dict[str, Any]] = block.table.to_pylist()
     return rows
 
 
@@ -112,7 +112,7 @@ def test_every_problem_reads_plain_lines(kind: str, tmp_path: Path) -> None:
 def test_plain_lines_are_the_same_in_parts(problem: Problem, tmp_path: Path) -> None:
     (tmp_path / "mine.lst").write_text("Rain falls\n\nSun\nWind\n  \nIt is Monday")
     asked = replace(mood(), problem=problem)
-    (whole,) = read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True, at_once=None)
+    (whole,) = read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True)
     for at_once in (1, 2, 3, 4):
         parts = list(
             read_questions(asked, tmp_path / "mine.lst", Workspace(tmp_path, tmp_path), lines=True, at_once=at_once)
