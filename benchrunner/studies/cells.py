@@ -208,8 +208,7 @@ class Cell:
 
 def different_fits(cells: Iterable[Cell]) -> list[Fit]:
     """List the fits of all cells, each once."""
-    fits = {fit.id: fit for cell in cells for fit in cell.fits}
-    return list(fits.values())
+    return list({fit.id: fit for cell in cells for fit in cell.fits}.values())
 
 
 @final

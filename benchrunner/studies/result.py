@@ -84,8 +84,11 @@ class Result:
 
     def columns_of(self, cell: CellResult) -> dict[Term, str]:
         """Map the metrics that columns show of a cell to the names of the columns."""
-        columns = (column for column in self.study.columns if column.name in cell.cell.columns)
-        return {column.term(cell.cell.task): column.name for column in columns}
+        return {
+            column.term(cell.cell.task): column.name
+            for column in self.study.columns
+            if column.name in cell.cell.columns
+        }
 
     @cached_property
     def figures(self) -> Mapping[Place, Figure]:

@@ -194,8 +194,9 @@ def _in_turns(
         for shape in shapes:
             asked = (shape.kind, shape.batch, shape.length, shape.passes)
             seconds[shape].append(workers[shape.system].ask(*asked))
-    of_shapes = seconds.items()
-    return [Timing(shape.system, shape.kind, shape.length, shape.batch, tuple(values)) for shape, values in of_shapes]
+    return [
+        Timing(shape.system, shape.kind, shape.length, shape.batch, tuple(values)) for shape, values in seconds.items()
+    ]
 
 
 def _verdicts(timings: Sequence[Timing], settings: SpeedSettings) -> Iterator[str]:

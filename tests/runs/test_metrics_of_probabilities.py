@@ -19,7 +19,7 @@ AREA = roc_auc(("glad", "sad"), "glad")
 
 def test_probabilities_are_written_by_the_labels_as_they_are(tmp_path: Path) -> None:
     task = mood(problem=Classify(("fröhlich", "sad")))
-    rows = runner(tmp_path).planner.rows(mood(), "test")
+    rows = runner(tmp_path).planner.rows(mood(), "test").taken([0])
     answered = Answered(task, rows, ["sad"], {"probabilities": [[0.25, 0.75]]}, {}, "fit")
     written = "".join(AnswerTexts(answered, has_probabilities=True).lines())
     assert written == "index\tprediction\tfröhlich\tsad\n0\tsad\t0.25\t0.75\n"

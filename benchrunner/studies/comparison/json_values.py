@@ -144,8 +144,7 @@ def _selection_json(result: CellResult) -> dict[str, Any]:
 
 
 def _averages_json(result: Result, system: str) -> dict[str, Any]:
-    averages = result.averages(system)
-    return {name: {"best_on_dev": best, "mean": mean} for name, (best, mean) in averages.items()}
+    return {name: {"best_on_dev": best, "mean": mean} for name, (best, mean) in result.averages(system).items()}
 
 
 def _comparisons(result: Result) -> Iterator[dict[str, Any]]:

@@ -143,8 +143,7 @@ def _differing(cells: Sequence[CellResult]) -> Disagreement | str:
 
 def _links(board: Board, root: str) -> Mapping[str, str]:
     """Map the names of systems and tasks to the addresses of their pages."""
-    pages = {**board.task_pages, **board.pages}
-    return {name: f"{root}{quote(page)}" for name, page in pages.items()}
+    return {name: f"{root}{quote(page)}" for name, page in {**board.task_pages, **board.pages}.items()}
 
 
 def _metadata(board: Board, entry: Entry) -> Iterator[tuple[str, str]]:

@@ -87,7 +87,7 @@ class AnswerTexts:
         problem = self.answered.task.problem
         labels = getattr(problem, "labels", ())
         yield _line("index\tprediction", labels or [PROBABILITIES], self.has_probabilities)
-        for index, (value, of_row, _) in enumerate(self._rows()):
+        for index, ((value, of_row), _) in enumerate(self._rows()):
             figures = of_row.values() if labels and of_row else [of_row]
             yield _line(f"{index}\t{problem.spell(value)}", figures, self.has_probabilities)
 
@@ -98,7 +98,7 @@ class AnswerTexts:
         """
         problem = self.answered.task.problem
         lines = enumerate(text_lines(Path(self.answered.rows.origin)), start=1)
-        for index, (value, of_row, wanted) in enumerate(self._rows()):
+        for index, ((value, of_row), wanted) in enumerate(self._rows()):
             row: dict[str, Any] = {"index": index, "answer": value}
             if plain and wanted:
                 row["text"] = text = next(line for number, line in lines if number == wanted).rstrip("\r")
@@ -108,12 +108,12 @@ class AnswerTexts:
                 row[PROBABILITIES] = of_row
             yield json.dumps(row, ensure_ascii=False) + "\n"
 
-    def _rows(self) -> Iterator[tuple[Any, Any, int | None]]:
+    def _rows(self) -> Iterator[tuple[tuple[Any, Any], int | None]]:
         """Yield each answer with its probabilities, or None, and the number of its line, if it has one."""
         for answered in chain([self.answered], self.more):
-            count = len(answered.answers)
-            figures = _probabilities(answered) if self.has_probabilities else repeat(None, count)
-            yield from zip(answered.answers, figures, answered.rows.lines or repeat(None, count), strict=True)
+            figures = _probabilities(answered) if self.has_probabilities else repeat(None)
+            answers = zip(answered.answers, figures, strict=self.has_probabilities)
+            yield from zip(answers, chain(answered.rows.lines or (), repeat(None)), strict=False)
 
 
 def _probabilities(answered: ensembles.Answered) -> Iterator[Any]:
