@@ -40,7 +40,7 @@ BUDGETS = {
 WHOLE_CORE = 127_136
 EVERYTHING = 411_936
 """Core and first-party plugins together: what moves from one to the other saves nothing."""
-WORDS = 75_278
+WORDS = 75_272
 """Words of all pages: those at the top, docs/, and the read-mes of plugins and leaderboards."""
 SLACK = 0.02
 """A budget more than this above the size must be lowered, so that nobody spends what somebody else saved."""

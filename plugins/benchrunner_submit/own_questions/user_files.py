@@ -17,15 +17,16 @@ from benchrunner import (
     sources,
     text_lines,
 )
+from benchrunner.results import ensembles, predicting
 from benchrunner_submit.own_questions.user_tables import read_user_table
 
 if TYPE_CHECKING:
     from benchrunner import Task
-    from benchrunner.results import Runner, ensembles
+    from benchrunner.results import Runner
 
 _LISTS: Mapping[str, str | None] = {"words": None, "choices": "\t"}
 """Last column of a plain line that is a list -> what separates its texts; None is any white space."""
-LINES_AT_ONCE = 100_000
+LINES_AT_ONCE = predicting.ROWS_AT_ONCE
 """Most plain lines that are answered at once: rows and answers of more would fill the memory."""
 
 
@@ -38,8 +39,6 @@ def answer_file(
     file, it is plain text with a row on each line, and blocks have `at_once` lines. `references` are as in
     `benchrunner.results.answer`.
     """
-    from benchrunner.results import ensembles
-
     return ensembles.answer_blocks(
         references,
         runner,
@@ -124,7 +123,7 @@ def _plain_lines(task: Task, path: Path, at_once: int) -> Iterator[Rows]:
     last = columns[-1]
     notes = ("each line is a document of its own: no context of neighbouring lines",) if last == "words" else ()
     rows = []
-    lines = ((number, line) for number, line in enumerate(text_lines(path), start=1) if line.strip())
+    lines = ((number, line) for number, line in enumerate(text_lines(path), 1) if line.strip())
     for first in lines:
         for number, line in chain([first], islice(lines, at_once - 1)):
             fields: list[Any] = line.rstrip("\r").split("\t", len(columns) - 1)
