@@ -50,7 +50,7 @@ Baseline = Callable[[], Mapping[str, Score]]
 
 @dataclass(frozen=True)
 class Predicted:
-    """The answers to a split, with their record."""
+    """The answers of a fit to the rows of a split, with the record of their scores."""
 
     record: Record
     folder: Path

@@ -240,7 +240,7 @@ class Figure:
 
     @classmethod
     def absent(cls, reason: str) -> Figure:
-        """Make a figure without a value."""
+        """Return a figure that has no value, for a reason."""
         return cls(Score(None, reason), Score(None, reason))
 
     def measured_by(self, metric: Metric) -> Figure:

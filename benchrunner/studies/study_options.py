@@ -357,7 +357,7 @@ class StudyOptions(Declared):
 
     @property
     def selection(self) -> Selection:
-        """How dev selects."""
+        """How scores on dev select a grid point: by which metric, and by the mean or the best of its restarts."""
         return Selection(rule=self.select or "mean", metric=self.select_by)
 
 

@@ -123,11 +123,11 @@ def _by_sums(a: ScoredAnswers, b: ScoredAnswers, row_sums: RowSums, most_ways: i
     effects = np.stack(columns, axis=1)  # (units, values)
     effects = effects[effects.any(axis=1)]
     # Units with opposite effects are a group: to swap one of the one kind is to leave one of the other as it is.
-    kinds = Counter(map(tuple, effects.tolist()))  # takes a quarter of np.unique's time for 100 units
+    kinds = Counter(map(tuple, effects.tolist()))  # takes less than half of np.unique's time for 100 units
     groups = sorted({max(kind, _opposite(kind)) for kind in kinds})
     steps = np.array(groups).reshape(-1, effects.shape[1])
-    counts = np.array([(kinds[kind], kinds[_opposite(kind)]) for kind in groups], np.int64).reshape(-1, 2)
-    sizes, unswapped = counts.sum(axis=1), counts[:, 1].astype(float)
+    of_groups = np.array([(kinds[kind], kinds[_opposite(kind)]) for kind in groups], np.int64).reshape(-1, 2)
+    sizes, unswapped = of_groups.sum(axis=1), of_groups[:, 1].astype(float)
     if len(steps) * UNITS_OF_A_GROUP > len(effects) and _ways(sizes) > most_ways:
         steps, sizes, unswapped = effects, np.ones(len(effects), np.int64), np.zeros(len(effects))
 
